@@ -80,7 +80,7 @@ try {
     define: { 'import.meta.url': 'place' },
     plugins: [
       programTexts,
-      whenCalled('node:fs/promises', 'node:worker_threads', 'node:zlib', 'acorn'),
+      whenCalled('node:fs/promises', 'node:zlib', 'acorn'),
       await schemasWhenCalled(),
       apart,
     ],

@@ -12,7 +12,7 @@ import {
   openSync,
   readdirSync,
   realpathSync,
-  rmSync,
+  type Stats,
   symlinkSync,
 } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
@@ -22,36 +22,31 @@ import { below, parentOf, shownPath, toBytes } from '../platform/files/names.ts'
 import { type Plain, readPlain } from '../platform/files/read.ts';
 import { hasSetId, withoutSetId } from '../platform/files/set-id.ts';
 import { codeOf, isDenied, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
-import {
-  type CopyFacts,
-  type CopySource,
-  type CopyWorkerPlan,
-  CopyWorkerPool,
-  type Done,
-  Pile,
-  usualCopyWorkers,
-} from './copy-pool.ts';
 import { type Ignore, readIgnore } from './ignore.ts';
 import { isWithin, realOf } from './roots.ts';
 import type { Copied, CopyOptions } from './snapshot.ts';
 import { type FoundEntry, secondsOf, targetOf, walk } from './walk.ts';
 
-/** Called with every file that was read whole, in no particular order: its path, its bytes (valid until it returns), the
- *  facts of its copy, and its SHA-256 where it is known already. What it throws ends the copy. */
-type Reader = (path: string, bytes: Buffer, copy: CopyFacts, hash?: string) => void;
+/** Called with every file that was read whole: its path, its bytes (valid until it returns) and the stat of its copy. What it
+ *  throws ends the copy. */
+type Reader = (path: string, bytes: Buffer, copy: Stats) => void;
+
+/** What must be known of a file to copy it. */
+type CopySource = Pick<FoundEntry, 'path' | 'mode' | 'stat'>;
 
 /** Copies the tree at `from` (a folder or a link to one) to `to`, which must be missing or empty. Modes are exact
  *  whatever the umask, modification times are kept, links stay links, hard links become separate files. Left
  *  out: anything called `.git`, `.factory/runs` at the top, `exclude`, `to` itself, and what `.factoryignore` at the
  *  top names (unless `whole`). Paths in the answer are slash paths, sorted. Rejects with a WorkspaceError that names the path when
  *  something cannot be read or written; what was copied until then stays. Nothing is written once it has settled.
- *  `crew`: the worker threads, which make it faster. */
+ *
+ *  Large files are copied by the thread pool while small ones are copied here one by one, since a call through the pool costs
+ *  more than the copy. Nothing is awaited where nothing is to wait for: a turn for each file would add up. */
 export async function copyTree(
   from: string,
   to: string,
   options: CopyOptions,
   copied?: Reader,
-  crew: CopyWorkerPlan = usualCopyWorkers(),
 ): Promise<Copied> {
   const top = topOf(from);
   if (!lstatSync(top).isDirectory())
@@ -64,10 +59,10 @@ export async function copyTree(
   );
 
   const tasks = tasksAtOnce(2);
-  const copies = fileCopies({ top, target, crew, tasks, goOn: options.goOn, copied });
   const folders: FoundEntry[] = [];
   const links: Link[] = [];
   const skipped: { path: string; why: string }[] = [];
+  let files = 0;
   try {
     for (const found of walk(top, { enter: (folder) => !leaveOut(folder), denied: tasks.noteFolder })) {
       options.goOn?.();
@@ -80,13 +75,15 @@ export async function copyTree(
       } else if (found.kind === 'special') {
         skipped.push({ path: found.path, why: specialKind(found) });
       } else {
-        const busy = copies.add(hasSetId(found) ? { ...found, mode: withoutSetId(found.mode) } : found);
-        if (busy !== undefined) await busy;
+        files += 1;
+        // Ctrl-C and the tasks get a turn.
+        if (files % 256 === 0) await lstat(target);
+        const source = hasSetId(found) ? { ...found, mode: withoutSetId(found.mode) } : found;
+        if (!tasks.did(source, () => copySmall(top, target, source, copied)))
+          await tasks.add(source, () => copyLarge(top, target, source, options.goOn));
       }
     }
-    await copies.finish();
   } finally {
-    await copies.end();
     await tasks.idle();
   }
   tasks.check();
@@ -99,70 +96,7 @@ export async function copyTree(
   }
   // The engine must be able to write at the top, whatever the mode there.
   writing('', () => chmodSync(target, (lstatSync(top).mode & 0o7777) | 0o700));
-  return { files: copies.count() + links.length, skipped, outsideLinks: await leadingOut(top, links) };
-}
-
-/** Copies files. Large ones are copied by the thread pool while small ones are copied here one by one, since a call through the
- *  pool costs more than the copy. Of many small ones worker threads copy whole batches. Nothing is awaited where nothing is to
- *  wait for: a turn for each file would add up. */
-function fileCopies(to: {
-  readonly top: string;
-  readonly target: string;
-  readonly crew: CopyWorkerPlan;
-  readonly tasks: ReturnType<typeof tasksAtOnce>;
-  readonly goOn: CopyOptions['goOn'];
-  readonly copied: Reader | undefined;
-}) {
-  const { top, target, crew, tasks, copied } = to;
-  const workers = new CopyWorkerPool(top, target, crew);
-  let pile = new Pile(crew.batch);
-  let files = 0;
-  const copy = (source: CopySource): Promise<void> | undefined =>
-    tasks.did(source, () => copySmall(top, target, source, copied))
-      ? undefined
-      : tasks.add(source, () => copyLarge(top, target, source, to.goOn));
-  const take = ({ source, made, isTorn }: Done): Promise<void> | undefined => {
-    const { path } = source;
-    if (made === undefined) {
-      if (isTorn) writing(path, () => rmSync(below(target, path), { force: true }));
-      return copy(source);
-    }
-    tasks.did(source, () => {
-      copied?.(path, made.bytes, made.facts, made.hash);
-      return true;
-    });
-    return undefined;
-  };
-  const clear = async (): Promise<void> => {
-    for (const done of workers.collect()) {
-      const large = take(done);
-      if (large !== undefined) await large;
-    }
-    if (pile.files.length === 0) return;
-    if (!workers.offer(pile))
-      for (const source of pile.files) {
-        const large = copy(source);
-        if (large !== undefined) await large;
-      }
-    pile = new Pile(crew.batch);
-  };
-  const put = (found: FoundEntry): Promise<void> | undefined => {
-    if (crew.workers < 1 || files <= crew.from || !CopyWorkerPool.takes(found)) return copy(found);
-    return pile.add(found) ? undefined : clear().then(() => void pile.add(found));
-  };
-  return {
-    add(found: FoundEntry): Promise<void> | undefined {
-      files += 1;
-      // Ctrl-C and the tasks get a turn.
-      return files % 256 === 0 ? lstat(target).then(() => put(found)) : put(found);
-    },
-    count: (): number => files,
-    async finish(): Promise<void> {
-      await clear();
-      for await (const done of workers.rest()) await take(done);
-    },
-    end: () => workers.end(),
-  };
+  return { files: files + links.length, skipped, outsideLinks: await leadingOut(top, links) };
 }
 
 function topOf(from: string): string {

@@ -73,12 +73,12 @@ class KeptSnapshots implements Snapshots {
     const namesIt = namesPlace(realOf(resolve(from)));
     const namingPlace: string[] = [];
     try {
-      const copied = await copyTree(from, this.workspace, options, (path, bytes, stat, hash) => {
+      const copied = await copyTree(from, this.workspace, options, (path, bytes, stat) => {
         const { mtimeMs, ctimeMs, ino } = stat;
         const mode = stat.mode & 0o7777;
         if (!isOurs(path) && namesIt(bytes)) namingPlace.push(path);
         try {
-          read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes, hash), mtimeMs, ctimeMs, ino });
+          read.set(path, { kind: 'file', mode, ...batch.addBytes(bytes), mtimeMs, ctimeMs, ino });
         } catch (error) {
           throw this.unwritten(error);
         }

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs, {
+  chmodSync,
   constants,
   existsSync,
   linkSync,
@@ -8,6 +9,7 @@ import fs, {
   readdirSync,
   readFileSync,
   rmSync,
+  type Stats,
   statSync,
   symlinkSync,
   truncateSync,
@@ -17,6 +19,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { copyTree } from '../../src/workspace/copy.ts';
 import type { Copied } from '../../src/workspace/snapshot.ts';
@@ -64,25 +67,21 @@ test('files, modes, links and empty folders are copied as they are, whatever the
   }
 });
 
-test.each([0, 1])(
-  'modification times are kept, of files, folders and links, with %i workers',
-  async (workers) => {
-    await using it = tempFolder();
-    make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
-    utimesSync(join(it.path, 'work/old'), 1000, 0.5);
-    utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
-    utimesSync(join(it.path, 'work/folder'), 1000, 3000);
-    const crew = { workers, from: 0, batch: 1 };
-    await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] }, undefined, crew);
-    expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(500);
-    expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
-    expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
-    expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
-      lstatSync(join(it.path, 'work/link')).mtimeMs,
-      2,
-    );
-  },
-);
+test('modification times are kept, of files, folders and links', async () => {
+  await using it = tempFolder();
+  make(it.path, { 'work/folder/file': 'x', 'work/link': { link: 'folder' }, 'work/old': '' });
+  utimesSync(join(it.path, 'work/old'), 1000, 0.5);
+  utimesSync(join(it.path, 'work/folder/file'), 1000, 2000.5);
+  utimesSync(join(it.path, 'work/folder'), 1000, 3000);
+  await copyTree(join(it.path, 'work'), join(it.path, 'copy'), { exclude: [] });
+  expect(statSync(join(it.path, 'copy/old')).mtimeMs).toBe(500);
+  expect(statSync(join(it.path, 'copy/folder/file')).mtimeMs).toBe(2_000_500);
+  expect(statSync(join(it.path, 'copy/folder')).mtimeMs).toBe(3_000_000);
+  expect(lstatSync(join(it.path, 'copy/link')).mtimeMs).toBeCloseTo(
+    lstatSync(join(it.path, 'work/link')).mtimeMs,
+    2,
+  );
+});
 
 test('names and targets in bytes that are no UTF-8 are copied', async () => {
   await using it = tempFolder();
@@ -393,4 +392,66 @@ test('runs that show in the workdir under another name are left out', async (con
     spawnSync('umount', [join(work, 'shown')]);
   }
   expect(readdirSync(copy)).toEqual(['a']);
+});
+
+const fileName = fc.constantFrom('a', 'b', 'a-b', 'd.x', 'ü', '🙂', 'line\n', '.#x', '\xff', '\xfe\xc3');
+const pathParts = fc.array(fileName, { minLength: 1, maxLength: 4 });
+const anyFile = fc.record({
+  path: pathParts,
+  size: fc.oneof(
+    { weight: 5, arbitrary: fc.nat(3000) },
+    fc.constantFrom(0, 1024 * 1024 - 1, 1024 * 1024, 1024 * 1024 + 1),
+  ),
+  fill: fc.nat(3),
+  mode: fc.constantFrom(0o644, 0o600, 0o755, 0o444, 0o4755, 0o1666, 0o2700),
+  mtime: fc.constantFrom(1, 1_000_000_000.125, 1_700_000_000.789),
+  links: fc.boolean(),
+});
+
+/** The names in which every character stands for a byte are written so. */
+const placeOf = (root: string, parts: readonly string[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(root),
+    ...parts.map((part) => Buffer.from(`/${part}`, /^[\xfe\xff\xc3]+$/.test(part) ? 'latin1' : 'utf8')),
+  ]);
+
+test('any tree is copied exactly, and each file reported once, as it is', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyFile, { minLength: 1, maxLength: 40 }), async (files) => {
+      await using it = tempFolder();
+      const work = join(it.path, 'work');
+      const copy = join(it.path, 'copy');
+      mkdirSync(work);
+      for (const { path: parts, size, fill, mode, mtime, links } of files) {
+        try {
+          mkdirSync(placeOf(work, parts.slice(0, -1)), { recursive: true });
+          const at = placeOf(work, parts);
+          writeFileSync(at, Buffer.alloc(size, fill), { flag: 'wx' });
+          chmodSync(at, mode);
+          utimesSync(at, mtime, mtime);
+          if (links) linkSync(at, placeOf(work, [...parts.slice(0, -1), 'second']));
+        } catch (error) {
+          // A file where a folder should be, or a name that is taken.
+          if (!(error instanceof Error && 'code' in error)) throw error;
+        }
+      }
+      const reported = new Map<string, { readonly bytes: Buffer; readonly stat: Stats }>();
+      await copyTree(work, copy, { exclude: [] }, (path, bytes, stat) => {
+        expect(reported.has(path)).toBe(false);
+        reported.set(path, { bytes: Buffer.from(bytes), stat });
+      });
+      expect(picture(copy)).toEqual(
+        picture(work).map((line) =>
+          line.replace(' file 4755', ' file 755').replace(' file 2700', ' file 700'),
+        ),
+      );
+      for (const [path, { bytes, stat }] of reported) {
+        if (/[\uDC80-\uDCFF]/u.test(path)) continue;
+        const { mtimeMs, ctimeMs, ino, mode } = lstatSync(join(copy, path));
+        expect(stat).toMatchObject({ mtimeMs, ctimeMs, ino, mode });
+        expect(bytes.equals(readFileSync(join(copy, path)))).toBe(true);
+      }
+    }),
+    { numRuns: 12 },
+  );
 });
