@@ -6,7 +6,6 @@ import {
   linkSync,
   lstatSync,
   statfsSync,
-  statSync,
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
@@ -23,7 +22,7 @@ import { namedSecrets, secretsOf } from '../core/policy/secrets.ts';
 import { keysAmongRuns } from '../holdout/seal.ts';
 import { homeProblem, mendKeys, placeOfKeys } from '../holdout/vault.ts';
 import { diskError } from '../platform/files/disk-error.ts';
-import { allows } from '../platform/files/read.ts';
+import { allows, isFolder } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, systemWords, writeFileAtomic } from '../platform/files/write.ts';
@@ -189,14 +188,6 @@ async function disk(what: keyof typeof elsewhere, path: string): Promise<Environ
     return bad(`nothing can be written there: ${systemWords(trouble?.error ?? error)}`);
   } finally {
     if (own !== undefined) await removeTree(own).catch(() => {});
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
   }
 }
 

@@ -142,7 +142,8 @@ export const briefOf = (stage: FailureStage, reason: string, ending?: StageEndin
 /** What a command printed; undefined where that is not kept. */
 type Printed = { readonly stdout: string | undefined; readonly stderr: string | undefined };
 
-const resultsSchema = once(() =>
+/** `verification.results.json`. */
+export const commandResultsSchema = once(() =>
   z.object({
     commands: z.array(
       z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
@@ -171,7 +172,7 @@ function briefOfChecks(
   },
 ): FailureBrief {
   if (refused !== undefined) return { ...briefOf(stage, reason, ending), command: spoken(refused) };
-  const parsed = resultsSchema().safeParse(results);
+  const parsed = commandResultsSchema().safeParse(results);
   const last = parsed.success ? parsed.data.commands.at(-1) : undefined;
   if (last === undefined || last.exit_code === 0) return briefOf(stage, reason, ending);
   const nth = (parsed.data?.commands.length ?? 1) - 1;

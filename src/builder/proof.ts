@@ -1,6 +1,6 @@
 /** Proof before success: the final commit, checked out into a separate folder outside of any repository, must pass. */
 import { constants } from 'node:fs';
-import { cp, lstat, mkdir, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { notesOf } from '../core/orders/notes.ts';
@@ -10,9 +10,9 @@ import { pathsOf, sealedPathsOf, submodulesOf } from '../git/commit.ts';
 import { borrowHistory, checkOut } from '../git/fresh-checkout.ts';
 import { type HistoryStart, historyGit, readHistoryStart } from '../git/history.ts';
 import type { CommandIo } from '../platform/command-io.ts';
+import { isFile, lstatIfThere } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { temporaryOf } from '../platform/files/temporary.ts';
-import { isMissing } from '../platform/files/write.ts';
 import { outdatedIn, type ProofPlace, repeatableCommands, runProof } from './proof-commands.ts';
 import { probeOf, type StepContext } from './step-context.ts';
 import { verifyCommands, withKept } from './verify.ts';
@@ -143,7 +143,7 @@ async function freshFolder(env: Environment): Promise<string> {
 
 async function isInRepository(path: string): Promise<boolean> {
   for (let at = path; ; at = dirname(at)) {
-    if (await isThere(join(at, '.git'))) return true;
+    if ((await lstatIfThere(join(at, '.git'))) !== undefined) return true;
     if (at === dirname(at)) return false;
   }
 }
@@ -179,7 +179,7 @@ async function copyOver(workspace: string, tree: string, paths: readonly string[
   const copied: string[] = [];
   for (const path of paths) {
     const from = join(workspace, path);
-    if (!(await isThere(from))) continue;
+    if ((await lstatIfThere(from)) === undefined) continue;
     await cp(from, join(tree, path), {
       recursive: true,
       force: true,
@@ -200,23 +200,4 @@ async function changedPaths(
   if (head === null) return [];
   if (first === null) return [...(await pathsOf(history, head, env))];
   return historyGit(history, env).list(['diff-tree', '-r', '-z', '--name-only', '--no-renames', first, head]);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }

@@ -1,6 +1,4 @@
-/** Checks whether a proposal may be written: its paths, where links lead, and the base hashes. Writes nothing. */
-import type { Stats } from 'node:fs';
-import { lstat, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, join, posix, resolve, sep } from 'node:path';
 import { errorText, shortText, shown } from '../core/diagnostic.ts';
 import { type StageFailure, stageFailure } from '../core/orders/failure-stage.ts';
@@ -9,6 +7,7 @@ import { normalizePath, relativePathProblem } from '../core/orders/work-order.ts
 import { namesGit } from '../core/policy/paths.ts';
 import { sha256 } from '../core/sha256.ts';
 import { asListed } from '../platform/files/names.ts';
+import { lstatIfThere } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
 
 /** The state of a path before it is written. */
@@ -187,15 +186,6 @@ async function realpathOfWhatExists(path: string): Promise<string> {
   } catch (error) {
     if (!isMissing(error)) throw error;
     return join(await realpathOfWhatExists(parent), path.slice(parent.length));
-  }
-}
-
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
   }
 }
 

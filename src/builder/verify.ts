@@ -1,11 +1,12 @@
 /** Chooses the commands that verify the whole project after a work order. */
 import type { Dirent } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { verifyScript, type WorkOrder } from '../core/orders/work-order.ts';
 import { plannedCommandProblem } from '../core/policy/commands.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import { isFile } from '../platform/files/read.ts';
 import { isMissing } from '../platform/files/write.ts';
 import { hasKnownSyntax } from './syntax.ts';
 import { spoken, unittestCommand } from './unittest.ts';
@@ -192,13 +193,4 @@ async function compileCheck(
   }
   // A name that no planned command may hold (one with a tilde, say) goes unchecked rather than failing the order.
   return commands.filter((command) => plannedCommandProblem(command) === undefined);
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 /** What an agent program answered: a JSON object that says how the work went. */
-import { bareAnswer, extractJson, isObject, objectsIn, timesOfKey } from './answer-json.ts';
+import { bareAnswer, extractJson, objectsIn, timesOfKey } from './answer-json.ts';
 import type { AgentReport, AgentTask } from './contracts/agent.ts';
-import { type Json, type JsonObject, own } from './json.ts';
+import { isObject, type Json, type JsonObject, own } from './json.ts';
 import { mapJson } from './json-places.ts';
 import { type AgentOutcome, agentOutcomeOf, agentOutcomes } from './outcome.ts';
 import {

@@ -1,6 +1,6 @@
 /** The JSON in a model's answer: the whole answer or one code fence around all of it; prose is not searched. */
 import { stripVTControlCharacters } from 'node:util';
-import { type Json, type JsonObject, mostGivenLevels, parseJson } from './json.ts';
+import { isObject, type Json, type JsonObject, jsonIn, mostGivenLevels, parseJson } from './json.ts';
 import { mapJson } from './json-places.ts';
 
 /** Most characters (code points) an answer may have. */
@@ -95,10 +95,6 @@ export function strip(text: string): string {
   while (end > start && isBlank.test(text.charAt(end - 1))) end--;
   return text.slice(start, end);
 }
-
-/** The JSON objects in an answer that has other text around them. */
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An answer without what is none of it: a byte order mark, colours, the model's reasoning between `<think>` tags. Reasoning
  *  that is never closed lasts to the end; one that is never opened began with the answer. */
@@ -202,19 +198,11 @@ export function timesOfKey(text: string, key: string, level = 1): number {
       if (
         depth === level &&
         /^\s*:/.test(text.slice(end + 1, end + 80)) &&
-        nameIn(text.slice(at, end + 1)) === key
+        jsonIn(text.slice(at, end + 1)) === key
       )
         times += 1;
       at = end;
     }
   }
   return times;
-}
-
-function nameIn(quoted: string): unknown {
-  try {
-    return JSON.parse(quoted);
-  } catch {
-    return undefined;
-  }
 }

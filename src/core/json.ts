@@ -9,6 +9,18 @@ export function unreachable(value: never): never {
   throw new Error(`Internal: unexpected value ${JSON.stringify(value)}`);
 }
 
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value of a JSON text; undefined where it is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Deepest nesting of objects and lists in a record. Values reported by nodes may have fewer levels, since they become
  *  part of a record. */
 const mostLevels = 1000;

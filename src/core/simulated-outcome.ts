@@ -10,18 +10,11 @@ import {
   saidNothing,
 } from './outcome.ts';
 import { answeredOutcome, namedLiterals, type OutcomeWords } from './own-words.ts';
-import { quoteWord } from './policy/words.ts';
+import { quoteWord, withoutPercents } from './policy/words.ts';
 
 const isClass = (word: string): word is FailureClass => failureClasses.some((one) => one === word);
 /** What separates items and their parts, and the escape itself, may be in a value. */
 const escaped = (text: string): string => text.replace(/[%,+\s]/g, (one) => encodeURIComponent(one) || one);
-const unescaped = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
 
 /** An outcome, or why `item` is none. A word that an edge of the node names is a success with that word as preferred label. Parts: a
  *  class of failure, `broke`, `label=…`, `next=…` (a suggested node), and `key=value` for the context. */
@@ -30,10 +23,10 @@ export function simulatedOutcome(
   words: OutcomeWords,
 ): { readonly outcome: Outcome } | { readonly why: string } {
   const [word = '', ...parts] = item.split('+').map((one) => one.trim());
-  const answered = answeredOutcome(unescaped(word), words);
+  const answered = answeredOutcome(withoutPercents(word), words);
   if (answered === undefined) {
     const known = [...outcomeWords, ...namedLiterals(words)];
-    const meant = nearest(unescaped(word), known);
+    const meant = nearest(withoutPercents(word), known);
     const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
     return { why: `"${word}" is no outcome, and no edge of the node names it; ${hint}` };
   }
@@ -47,7 +40,7 @@ export function simulatedOutcome(
   let broke = false;
   for (const part of parts) {
     const at = part.indexOf('=');
-    const [key, value] = [unescaped(part.slice(0, at)), unescaped(part.slice(at + 1))];
+    const [key, value] = [withoutPercents(part.slice(0, at)), withoutPercents(part.slice(at + 1))];
     if (part === 'broke') broke = true;
     else if (at === -1 && isClass(part)) failure = part;
     else if (at < 1) return { why: `"${part}" is neither a class of failure, nor broke, nor KEY=VALUE` };

@@ -15,7 +15,7 @@ import {
   toolchainsIn,
   type Wanted,
 } from '../core/policy/confinement.ts';
-import { runsScenarios } from '../core/policy/holdout-paths.ts';
+import { isAtOrBelow, runsScenarios } from '../core/policy/holdout-paths.ts';
 import { layout } from '../core/records/layout.ts';
 import { sourceOf } from '../core/settings/typing.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
@@ -186,9 +186,9 @@ export function sandboxHint(
   if (rung !== 'bwrap') return undefined;
   const place = missing(output, confinement, workspace);
   const [runs, workdir] = confinement.masks;
-  if (place !== undefined && runs !== undefined && isWithin(place, runs))
+  if (place !== undefined && runs !== undefined && isAtOrBelow(place, runs))
     return `of the run directory the sandbox shows only the workspace and the node's directory: ${set('access="run"')}`;
-  if (place !== undefined && workdir !== undefined && isWithin(place, workdir))
+  if (place !== undefined && workdir !== undefined && isAtOrBelow(place, workdir))
     return `the sandbox does not show ${place}, which lies in the workdir: the copy of it is ${workspace}`;
   if (place !== undefined) return `the sandbox does not show ${place}: ${set(`sandbox_bind="${place}"`)}`;
   const frozen = frozenIn(output, confinement, workspace);
@@ -206,8 +206,6 @@ function frozenIn(output: string, { frozen = [] }: Confinement, workspace: strin
   const names = frozen.map((path) => path.slice(workspace.length + 1)).filter((name) => line.includes(name));
   return names.sort((a, b) => line.lastIndexOf(b) - line.lastIndexOf(a))[0];
 }
-
-const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 const unreachable =
   /Network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|Temporary failure in name resolution|Could not resolve host|Name or service not known|getaddrinfo/i;
@@ -227,7 +225,7 @@ function missing(output: string, { binds, inside }: Confinement, workspace: stri
         '/dev',
         ...[...binds, ...inside].map((bind) => bind.path),
       ];
-      const hidden = !seen.some((folder) => isWithin(path, folder));
+      const hidden = !seen.some((folder) => isAtOrBelow(path, folder));
       if (hidden && existsSync(path)) return path;
     }
   }

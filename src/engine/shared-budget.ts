@@ -13,7 +13,7 @@ import {
 } from '../core/budget/prices.ts';
 import { type Spent, tokensIn, tokensOf } from '../core/budget/usage.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import type { Json } from '../core/json.ts';
+import { type Json, jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import {
   endsByTime,
@@ -153,7 +153,7 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
   const text = await readSome(path, 1024 * 1024);
   removeNow(path);
   if (outcome.status !== 'fail' || outcome.exitCode !== 75) return outcome;
-  const read = z.string().transform(fromJson).pipe(parkedSchema()).safeParse(text);
+  const read = z.string().transform(jsonIn).pipe(parkedSchema()).safeParse(text);
   if (!read.success) return outcome;
   const { status, node, reason, wake_at } = read.data;
   const kind = parkKinds.find((one) => pausedBy(one) === status) ?? 'quota';
@@ -164,14 +164,6 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
     reason: `a nested run is suspended: ${node}: ${reason}`,
     park: { kind, within: true, ...(Number.isNaN(wakeAtMs) ? {} : { wakeAtMs }) },
   };
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Given = { readonly path: string; readonly budget: z.infer<ReturnType<typeof budgetSchema>> | undefined };
@@ -197,7 +189,7 @@ export function budgetGiven(env: Readonly<Record<string, string | undefined>>): 
     const read = readPlain(path);
     if (read.kind === 'none') return wrong(`which ${read.why}`);
     if (read.kind === 'missing') return { path, budget: undefined };
-    const { data } = z.string().transform(fromJson).pipe(budgetSchema()).safeParse(read.text);
+    const { data } = z.string().transform(jsonIn).pipe(budgetSchema()).safeParse(read.text);
     return data === undefined ? wrong('which is not a budget file') : { path, budget: data };
   } catch (error) {
     return wrong(`which cannot be used: ${systemWords(error)}`);

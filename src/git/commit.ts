@@ -1,12 +1,13 @@
 /** Makes commits without touching the workspace, its index or the user's branches: blobs, a tree, a commit, a ref. */
 import type { Stats } from 'node:fs';
-import { chmod, lstat, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { Environment } from '../core/contracts/process.ts';
 import { once } from '../core/once.ts';
 import { branchRef, headRef, headText, historyLayout } from '../core/records/layout.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
+import { lstatIfThere } from '../platform/files/read.ts';
 import { flushFile } from '../platform/files/remove.ts';
 import { isMissing, syncFolder, writeFileAtomic, writeJson } from '../platform/files/write.ts';
 import { type Git, ignoreFactory, sourceGit } from '../platform/git.ts';
@@ -220,15 +221,6 @@ export async function standsIn(root: string, path: string): Promise<Stats | unde
   for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1))
     if ((await lstatIfThere(join(root, path.slice(0, at))))?.isSymbolicLink() === true) return undefined;
   return lstatIfThere(join(root, path));
-}
-
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
 }
 
 /** The author of the run's commits. */

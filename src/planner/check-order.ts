@@ -1,11 +1,10 @@
 /** Checks each work order alone. */
-import { isObject } from '../core/answer-json.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { hasWildcard, workOrderSchema } from '../core/orders/work-order.ts';
 import { programTexts } from '../core/policy/programs.ts';
 import { readShell } from '../core/policy/shell.ts';
 import { type PythonPrograms, readPython } from '../platform/python.ts';
-import type { FindingCode, PlanFinding } from './findings.ts';
+import { findingOf, type PlanFinding } from './findings.ts';
 import { isList, normalizeOrder, type OrderView, viewOrder } from './order-view.ts';
 
 const maxOrders = 99;
@@ -71,12 +70,7 @@ function checkId(order: OrderView): PlanFinding[] {
 
 function checkOrder(order: OrderView, programs: PythonPrograms): PlanFinding[] {
   const wo_id = order.id ?? `index-${order.index}`;
-  const found = (code: FindingCode, field: string | null, message: string): PlanFinding => ({
-    code,
-    wo_id,
-    field,
-    message,
-  });
+  const found = findingOf(wo_id);
   const findings: PlanFinding[] = [];
   const commandField = 'acceptance_commands';
   for (const { text, words, problem } of order.commands) {

@@ -1,10 +1,9 @@
 /** Checks the work orders together: files that an order needs must exist before it. */
-import { isObject } from '../core/answer-json.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import { normalizePath, type VerifyContract, verifyScript } from '../core/orders/work-order.ts';
 import type { PythonPrograms } from '../platform/python.ts';
 import { jsonKind } from './check-order.ts';
-import type { FindingCode, PlanFinding } from './findings.ts';
+import { type FindingCode, findingOf, type PlanFinding } from './findings.ts';
 import { ordinaryModules } from './javascript.ts';
 import { isList, type OrderView, promised } from './order-view.ts';
 
@@ -26,12 +25,7 @@ export function checkPlanChain(
 
 function checkLink(order: OrderView, state: ReadonlySet<string>, programs: PythonPrograms): PlanFinding[] {
   const wo_id = order.id ?? '?';
-  const found = (code: FindingCode, field: string, message: string): PlanFinding => ({
-    code,
-    wo_id,
-    field,
-    message,
-  });
+  const found = findingOf(wo_id);
   const there = (path: Json | undefined) => typeof path === 'string' && state.has(path);
   const findings: PlanFinding[] = [];
 

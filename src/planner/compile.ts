@@ -1,6 +1,6 @@
 /** Turns a model's answer into a checked plan or findings. */
-import { extractJson, isObject } from '../core/answer-json.ts';
-import type { Json } from '../core/json.ts';
+import { extractJson } from '../core/answer-json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import type { Plan, VerifyContract } from '../core/orders/work-order.ts';
 import { checkCommands } from './check-commands.ts';
 import { checkOrders, jsonKind } from './check-order.ts';

@@ -116,6 +116,16 @@ export type PlanFinding = {
   readonly message: string;
 };
 
+/** Findings about one order. */
+export const findingOf =
+  (wo_id: string) =>
+  (code: FindingCode, field: string | null, message: string): PlanFinding => ({
+    code,
+    wo_id,
+    field,
+    message,
+  });
+
 export const isError = (finding: PlanFinding): boolean => !finding.code.startsWith('W');
 
 /** A code for people; undefined where there is none of that name. */

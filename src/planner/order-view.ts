@@ -1,6 +1,6 @@
 /** A view of a work order for the checks: values of the wrong type are missing. */
-import { isObject, strip } from '../core/answer-json.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { strip } from '../core/answer-json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { normalizePath } from '../core/orders/work-order.ts';
 import { splitWords } from '../core/policy/words.ts';
 

@@ -1,8 +1,8 @@
 /** The report of a compilation as the texts of files, made from the run directory: an interrupted and resumed run leaves the
  *  same files as an uninterrupted one. */
 import * as z from 'zod';
-import { extractJson, isObject, maxAnswerCharacters } from '../core/answer-json.ts';
-import { asciiJson, canonicalHash, type Json, type JsonObject, sortedKeys } from '../core/json.ts';
+import { extractJson, maxAnswerCharacters } from '../core/answer-json.ts';
+import { asciiJson, canonicalHash, isObject, type Json, type JsonObject, sortedKeys } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { manifestFile } from './emit.ts';
 import type { AttemptEvidence, PlanEvidence, PlanRequest } from './evidence.ts';

@@ -1,5 +1,6 @@
 /** Checks Python programs with the installed Python, which will run them: syntax and imports. The programs are not executed. */
 import * as z from 'zod';
+import { jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { outputOf } from './process/run-sync.ts';
 
@@ -55,18 +56,10 @@ export function readPython(texts: readonly string[]): PythonPrograms {
 
 function programOf(version: string, line: string | undefined): PythonProgram {
   if (!/^\d+\.\d+$/.test(version)) return { kind: 'unchecked', why: 'no python3' };
-  const answer = answerZodSchema().safeParse(parsed(line ?? ''));
+  // A crash leaves an incomplete line.
+  const answer = answerZodSchema().safeParse(jsonIn(line ?? ''));
   if (!answer.success) return { kind: 'unchecked', why: 'python3 gave no answer' };
   return typeof answer.data === 'string'
     ? { kind: 'invalid', problem: `not valid Python ${version}: ${answer.data}` }
     : { kind: 'valid', imports: answer.data };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // Incomplete because of a crash.
-    return undefined;
-  }
 }

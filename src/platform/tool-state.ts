@@ -1,6 +1,7 @@
 /** The state that tools keep between their executions: one JSON object in the file `$FACTORY_STATE`, in which each program
  *  has a key. Without that variable, by hand, it is a file of the workspace. */
 import { writeFile } from 'node:fs/promises';
+import { isObject } from '../core/json.ts';
 import { readPlain } from './files/read.ts';
 import { writeJson } from './files/write.ts';
 
@@ -48,6 +49,3 @@ function objectIn(
     return { problem: `${name} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,10 +4,12 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { once } from '../core/once.ts';
+import { cleanPath } from '../core/policy/paths.ts';
 import { innerPath } from '../core/records/names.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { ancestorsOf, below, fromBytes, parentOf, toBytes } from '../platform/files/names.ts';
 import { readPlain } from '../platform/files/read.ts';
+import { unlessMissing } from '../platform/files/remove.ts';
 import { DamagedStore, trouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import { isMissing, writeJson } from '../platform/files/write.ts';
 import { clearFolder } from './clear.ts';
@@ -128,14 +130,6 @@ export async function bringBack(workspace: string, place: HidingPlace): Promise<
   return [...conflicts].sort();
 }
 
-function unlessMissing(work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
-}
-
 function readList(path: string): HiddenList | undefined {
   const read = readPlain(path);
   if (read.kind === 'missing') return undefined;
@@ -155,8 +149,8 @@ export async function pathsToHide(
   { hidden, only }: OutOfSight,
 ): Promise<readonly string[]> {
   const all = new Set<string>();
-  for (const entry of hidden) for (const path of await real(workspace, clean(entry))) all.add(path);
-  if (only !== undefined) for (const path of outside(workspace, '', only.map(clean))) all.add(path);
+  for (const entry of hidden) for (const path of await real(workspace, cleanPath(entry))) all.add(path);
+  if (only !== undefined) for (const path of outside(workspace, '', only.map(cleanPath))) all.add(path);
   return [...all].sort().filter((path) => !ancestorsOf(path).some((folder) => all.has(folder)));
 }
 
@@ -196,13 +190,6 @@ function* outside(workspace: string, folder: string, inSight: readonly string[])
     else if (kind === 'dir') yield* outside(workspace, path, inSight);
   }
 }
-
-/** Drops `.` and empty components, and a trailing slash. */
-const clean = (path: string): string =>
-  path
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
 
 function folderMode(workspace: string, path: string): number | undefined {
   const found = look(workspace, path);

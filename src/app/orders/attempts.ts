@@ -1,7 +1,7 @@
 /** `attempt_N/` of a work order's run, made from the run directory alone. */
 import { join } from 'node:path';
 import * as z from 'zod';
-import { briefOf } from '../../builder/failure.ts';
+import { briefOf, commandResultsSchema } from '../../builder/failure.ts';
 import { parseProposal } from '../../builder/proposal.ts';
 import { touchedBy } from '../../builder/scope.ts';
 import { asciiJson, type Json, type JsonObject, sortedKeys } from '../../core/json.ts';
@@ -124,14 +124,6 @@ const failing = [
   ['proof', 'verify_failed'],
 ] as const;
 
-const resultsSchema = once(() =>
-  z.object({
-    commands: z.array(
-      z.object({ command: z.string(), exit_code: z.number(), stdout: z.string(), stderr: z.string() }),
-    ),
-  }),
-);
-
 /** The results of a verification node; the output of each command is written to separate files. */
 async function commandsOf(
   visit: RecordedVisit | undefined,
@@ -139,7 +131,7 @@ async function commandsOf(
   name: string,
 ): Promise<JsonObject[] | undefined> {
   if (visit === undefined || visit.ended === 'open') return undefined;
-  const results = resultsSchema().safeParse(await jsonOf(visit, 'verification.results.json'));
+  const results = commandResultsSchema().safeParse(await jsonOf(visit, 'verification.results.json'));
   const seconds = z.array(z.number()).safeParse(await jsonOf(visit, 'verification.seconds.json'));
   const list: JsonObject[] = [];
   for (const [n, one] of (results.success ? results.data.commands : []).entries()) {

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { errorText } from '../../core/diagnostic.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { BadJsonRecord } from '../../platform/files/json-record.ts';
@@ -108,6 +108,3 @@ export async function readSource(path: string, listed?: 'listed'): Promise<Order
 
 const isSystems = (error: unknown): boolean =>
   isCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM');
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,6 +2,7 @@
  *  choose what the run has made, and not keep a runner from running tests. */
 import { posix } from 'node:path';
 import type { ChangedPaths } from '../contracts/node-kind.ts';
+import { isAtOrBelow } from './holdout-paths.ts';
 import { patternWords } from './programs.ts';
 import { startedProgram } from './started-program.ts';
 import { isTestFile } from './test-files.ts';
@@ -109,8 +110,8 @@ function madeByRun(
   const tests = [...workspace.all].filter(isTestFile);
   const chosen = exists(path, workspace)
     ? {
-        new: tests.filter((one) => isNew(one) && isBelow(one, path)),
-        old: (one: string) => isBelow(one, path),
+        new: tests.filter((one) => isNew(one) && isAtOrBelow(one, path)),
+        old: (one: string) => isAtOrBelow(one, path),
       }
     : selected(word, tests.filter(isNew), words[program] ?? '', workspace);
   if (chosen === undefined) return `what ${word} selects`;
@@ -123,7 +124,6 @@ function madeByRun(
 }
 
 const interpreters = /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|php|perl|lua|mocha)$/;
-const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 /** The file that an interpreter runs in a folder. */
 function mains(words: readonly string[], program: number): readonly string[] {
@@ -195,5 +195,5 @@ export function narrows(
   if (!runsWhatItIsGiven(words, started.at, at)) return false;
   const isCommand = areCommands(words.slice(started.at + 1, at + 1));
   const path = pathOf(word, { ...unknownWorkspace, folder });
-  return !isCommand && path !== '' && !tests.every((one) => isBelow(one, path));
+  return !isCommand && path !== '' && !tests.every((one) => isAtOrBelow(one, path));
 }

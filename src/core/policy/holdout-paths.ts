@@ -1,4 +1,5 @@
 /** Which paths of a workspace are holdouts, hidden from the builder. Pure. */
+import { cleanPath } from './paths.ts';
 
 /** The default holdout path. */
 export const usualHoldout = 'scripts/scenarios/';
@@ -10,13 +11,6 @@ export const holdoutVariable = 'FACTORY_HOLDOUT';
 /** Folders of the engine and of git in a workspace: neither can be a holdout. */
 const kept: ReadonlySet<string> = new Set(['.git', '.factory']);
 
-/** Drops `.` and empty components, and a trailing slash. */
-const clean = (word: string): string =>
-  word
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
-
 /** The holdout paths in `holdout`, sorted as they were written, each once and none below another; or why one of
  *  them cannot be sealed. `listed` returns how the workdir spells a path. */
 export function holdoutPaths(
@@ -25,7 +19,7 @@ export function holdoutPaths(
 ): { readonly paths: readonly string[] } | { readonly problem: string } {
   const paths: string[] = [];
   for (const word of words) {
-    const path = clean(word);
+    const path = cleanPath(word);
     if (path === '') return { problem: `"${word}" is the whole workspace: nothing would be left to work on` };
     const own = path
       .toLowerCase()
@@ -38,20 +32,13 @@ export function holdoutPaths(
   return { paths: [...new Set(topmost)] };
 }
 
-/** Whether `path` is `folder` or lies in it; both relative to the workspace. */
+/** Whether `path` is `folder` or lies in it; both absolute, or both relative to the workspace. */
 export const isAtOrBelow = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(`${folder}/`);
 
 /** Whether a path is a holdout path or lies below one. */
 export const isSealedPath = (path: string, sealed: readonly string[]): boolean =>
   sealed.some((one) => isAtOrBelow(path, one));
-
-/** Which scenario scripts, and which files, a command names. */
-const cleanPath = (path: string): string =>
-  path
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
 
 /** Words of a command that may be paths: without quotes, of `name=path` the path. */
 const pathWords = (command: string): string[] =>

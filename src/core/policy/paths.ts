@@ -1,7 +1,7 @@
 /** Which workspace paths a node may write. */
 
 /** Drops `.` and empty components, and a trailing slash. */
-const clean = (path: string): string =>
+export const cleanPath = (path: string): string =>
   path
     .split('/')
     .filter((part) => part !== '' && part !== '.')
@@ -14,7 +14,7 @@ const entries = (allowed: readonly string[]): Entry[] =>
   allowed
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '' && !entry.startsWith('/'))
-    .map((entry) => ({ path: clean(entry), folder: entry.endsWith('/') }));
+    .map((entry) => ({ path: cleanPath(entry), folder: entry.endsWith('/') }));
 
 /** The entry `./` is the whole workspace, and its path is empty. */
 const isBelow = (path: string, folder: string): boolean => folder === '' || path.startsWith(`${folder}/`);
@@ -32,7 +32,7 @@ export const inScope = (path: string, allowed: readonly string[]): boolean =>
 export function outsideScope(changes: readonly string[], allowed: readonly string[]): string[] {
   const read = entries(allowed);
   return [...new Set(changes)]
-    .filter((path) => path.startsWith('/') || !read.some((entry) => covers(entry, clean(path))))
+    .filter((path) => path.startsWith('/') || !read.some((entry) => covers(entry, cleanPath(path))))
     .sort();
 }
 
@@ -40,7 +40,7 @@ export function outsideScope(changes: readonly string[], allowed: readonly strin
  *  `/`. */
 export function folderInScope(folder: string, allowed: readonly string[]): boolean {
   if (folder.startsWith('/')) return false;
-  const path = clean(folder);
+  const path = cleanPath(folder);
   return entries(allowed).some(
     (entry) =>
       path === entry.path || isBelow(entry.path, path) || (entry.folder && isBelow(path, entry.path)),

@@ -2,6 +2,7 @@
  *  asks here. */
 import type { Environment } from '../contracts/process.ts';
 import { isVariableName } from '../settings/types.ts';
+import { withoutPercents } from './words.ts';
 
 /** Shorter texts are too common in ordinary output to be masked. */
 const shortestMasked = 8;
@@ -276,15 +277,7 @@ function passwordTexts(url: string, user: string, password: string): readonly st
   // The token is the user where a host documents this password.
   if (password === 'x-oauth-basic') return [user];
   const rest = url.replace(`:${password}@`, ' ').toLowerCase();
-  return rest.includes(password.toLowerCase()) ? [`:${password}@`] : [password, decoded(password)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return rest.includes(password.toLowerCase()) ? [`:${password}@`] : [password, withoutPercents(password)];
 }
 
 /** Parameters of a URL (`jdbc:…?password=…`) and of a connection string (`…;AccountKey=…`, `host=… password=…`) whose names say that they are secrets.
@@ -294,7 +287,9 @@ const parametersIn = (value: string): readonly string[] =>
     ...value.matchAll(
       /(?:^(?=[^;]*;)|[?&;\s])\s{0,3}([A-Za-z][\w.-]{0,40}(?: [A-Za-z]{1,20})?)=([^&;\s"']{8,})/g,
     ),
-  ].flatMap(([, name = '', text = '']) => (endsAsSecret(name) && !isPath(text) ? [text, decoded(text)] : []));
+  ].flatMap(([, name = '', text = '']) =>
+    endsAsSecret(name) && !isPath(text) ? [text, withoutPercents(text)] : [],
+  );
 
 /** The first folders of absolute paths, by which a path differs from base64 that begins with `/`. */
 const topFolders =

@@ -1,7 +1,7 @@
 /** Which workspace paths the tools of a model may see and write. Pure: links are resolved where a path is opened,
  *  and the resolved path is checked here as well. */
 import { folded } from '../records/names.ts';
-import { inScope, namesGit } from './paths.ts';
+import { cleanPath, inScope, namesGit } from './paths.ts';
 
 /** Entries are paths relative to the workspace; each includes everything below it. */
 export type ToolScope = {
@@ -35,7 +35,7 @@ export function sightProblem(path: string, scope: ToolScope): string | undefined
   if (namesGit(path)) return `${shown(path)} belongs to git, and no tool touches it`;
   if (isHidden(path, scope)) return `${shown(path)} is out of the read scope of this node`;
   if (scope.only === undefined || path === '') return undefined;
-  const seen = scope.only.map(clean).some((one) => isBelow(path, one) || isBelow(one, path));
+  const seen = scope.only.map(cleanPath).some((one) => isBelow(path, one) || isBelow(one, path));
   return seen ? undefined : `${shown(path)} is out of the read scope of this node`;
 }
 
@@ -51,7 +51,7 @@ export function writeProblem(path: string, scope: ToolScope): string | undefined
     return `${shown(path)} is not in allowed_write_paths: ${where}`;
   }
   // A node that is meant to write the engine's files there lists them explicitly.
-  const named = (writable ?? []).some((entry) => isOwn(clean(entry)));
+  const named = (writable ?? []).some((entry) => isOwn(cleanPath(entry)));
   if (isOwn(path) && !named)
     return `${shown(path)} belongs to the factory, and allowed_write_paths does not name it`;
   return undefined;
@@ -61,17 +61,11 @@ const isOwn = (path: string): boolean => path.split('/')[0]?.toLowerCase() === '
 
 // Some file systems ignore case and the Unicode form of accents; hiding more than was named does no harm.
 const isHidden = (path: string, { hidden }: ToolScope): boolean =>
-  hidden.map(clean).some((one) => one !== '' && isBelow(folded(path), folded(one)));
+  hidden.map(cleanPath).some((one) => one !== '' && isBelow(folded(path), folded(one)));
 
 /** `folder` itself counts. */
 const isBelow = (path: string, folder: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
-
-const clean = (path: string): string =>
-  path
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
 
 /** A path as messages show it. */
 function shown(path: string): string {

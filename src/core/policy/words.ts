@@ -71,3 +71,12 @@ export const singleQuoted = (text: string): string => `'${text.replaceAll("'", "
  *  there a bare `a=b` would be an assignment. */
 export const quoteWord = (text: string): string =>
   /^[\w@%+:,./-][\w@%+:,./=-]*$/.test(text) ? text : singleQuoted(text);
+
+/** A text without percent escapes; unchanged where they are damaged. */
+export function withoutPercents(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -7,8 +7,10 @@ import {
   openSync,
   readdirSync,
   readSync,
+  type Stats,
   statSync,
 } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
 import { named } from './disk-error.ts';
 import { fromBytes } from './names.ts';
 import { isCode, isMissing } from './write.ts';
@@ -177,6 +179,36 @@ export function isFolder(path: string): boolean {
     return statSync(path).isDirectory();
   } catch {
     return false;
+  }
+}
+
+/** Whether a file that this process may execute, or a symbolic link to one, exists; false where that cannot be read. */
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a regular file, or a symbolic link to one, exists. */
+export async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Undefined where nothing is. */
+export async function lstatIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }
 

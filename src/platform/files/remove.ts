@@ -37,7 +37,7 @@ export async function removeTree(path: string): Promise<void> {
   // A read-only disk also refuses to remove a missing path.
   if (found === undefined) return;
   if (found.isDirectory()) await removeFolder(top, { removed: 0 });
-  else unlessGone(() => unlinkSync(top));
+  else unlessMissing(() => unlinkSync(top));
 }
 
 /** As `removeTree`, for a path that will be used again: the folder is renamed first, in one call. A process that is
@@ -85,7 +85,7 @@ async function removeFolder(folder: Buffer, count: { removed: number }): Promise
   for (let round = 1, isUnlocked = false; ; round++) {
     try {
       await empty(folder, count);
-      return unlessGone(() => rmdirSync(folder));
+      return unlessMissing(() => rmdirSync(folder));
     } catch (error) {
       // Only then are its permissions looked at: for most folders they are right.
       if (isCode(error, 'EACCES', 'EPERM') && !isUnlocked) isUnlocked = unlockFolder(folder);
@@ -101,7 +101,7 @@ async function empty(folder: Buffer, count: { removed: number }): Promise<void> 
     const path = Buffer.concat([folder, Buffer.from('/'), entry.name]);
     try {
       if (entry.isDirectory()) await removeFolder(path, count);
-      else unlessGone(() => unlinkSync(path));
+      else unlessMissing(() => unlinkSync(path));
     } catch (error) {
       // Another user may own it, and only that user can remove it.
       kept.push(error);
@@ -120,9 +120,10 @@ function entriesOf(folder: Buffer) {
   }
 }
 
-function unlessGone(remove: () => void): void {
+/** Does `act`; it is well where what it is about is not there. */
+export function unlessMissing(act: () => void): void {
   try {
-    remove();
+    act();
   } catch (error) {
     if (!isMissing(error)) throw error;
   }

@@ -1,12 +1,13 @@
 /** Starts a node's program in a separate process group, keeps its output, and ends every process it leaves behind. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, statSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from '../../core/contracts/process.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { after, monotonicMs } from '../clock.ts';
 import { beforeWrite, mayWrite, signOf } from '../files/fence.ts';
+import { isProgram } from '../files/read.ts';
 import { registerCleanup } from './cleanup-registry.ts';
 import {
   type Copying,
@@ -179,15 +180,6 @@ function located(program: string, path: string): string {
     shell = { path, file: found ?? program };
   }
   return shell.file;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 const codeOf = (error: unknown): string =>

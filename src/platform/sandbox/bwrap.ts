@@ -20,6 +20,7 @@ import {
   systemFolders,
   systemSecrets,
 } from '../../core/contracts/sandbox.ts';
+import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
 import { beforeRemaking, beforeWrite } from '../files/fence.ts';
 import { allows } from '../files/read.ts';
 import { namespaces } from './capabilities.ts';
@@ -51,8 +52,8 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   const masked = places.filter(
     (mask) =>
       isFolder(mask) &&
-      seen.some((path) => isWithin(mask, path)) &&
-      !kept.some((path) => isWithin(path, mask)),
+      seen.some((path) => isAtOrBelow(mask, path)) &&
+      !kept.some((path) => isAtOrBelow(path, mask)),
   );
   const outermost = withoutInner(masked);
   // A private folder would silently accept writes next to the workspace; in these they fail. And what is mounted in them makes no
@@ -61,7 +62,7 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   const tops = [...new Set(kept.flatMap(ways))].filter((top) => !kept.includes(top));
   // The folders of this program may lie around a mask, or in one: they are mounted over the mask.
   const again = within.map(({ path, write }) =>
-    write ? [] : withoutInner(places.filter((mask) => isWithin(mask, path) && existsSync(mask))),
+    write ? [] : withoutInner(places.filter((mask) => isAtOrBelow(mask, path) && existsSync(mask))),
   );
   return [
     ...namespaces,
@@ -76,9 +77,9 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     // The same folder at both paths instead of a symbolic link: some programs follow no link on the way to a file,
     // and a run may lie below either path.
     ...['--bind', own.tmp, '/tmp', '--bind', own.tmp, '/var/tmp'],
-    ...tops.filter((top) => home === undefined || !isWithin(top, home)).flatMap((top) => ['--tmpfs', top]),
+    ...tops.filter((top) => home === undefined || !isAtOrBelow(top, home)).flatMap((top) => ['--tmpfs', top]),
     ...(home === undefined ? [] : ['--bind', own.home, home]),
-    ...tops.filter((top) => home !== undefined && isWithin(top, home)).flatMap((top) => ['--tmpfs', top]),
+    ...tops.filter((top) => home !== undefined && isAtOrBelow(top, home)).flatMap((top) => ['--tmpfs', top]),
     ...shown.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
@@ -141,7 +142,7 @@ function waysTo(paths: readonly string[], folder: string): readonly string[] {
 }
 
 const withoutInner = (paths: readonly string[]): readonly string[] =>
-  paths.filter((path) => !paths.some((other) => other !== path && isWithin(path, other)));
+  paths.filter((path) => !paths.some((other) => other !== path && isAtOrBelow(path, other)));
 
 const masking = (path: string): string[] =>
   isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
@@ -150,13 +151,13 @@ const masking = (path: string): string[] =>
  *  the mask would not cover it under its own name. Writable binds of this kind are refused earlier. */
 function leadsInto(path: string, masks: readonly string[]): boolean {
   const is = realOf(path);
-  return is !== path && masks.some((mask) => isWithin(is, mask) || isWithin(mask, is));
+  return is !== path && masks.some((mask) => isAtOrBelow(is, mask) || isAtOrBelow(mask, is));
 }
 
 /** The real path of a mount: a symbolic link in a system folder exists in the sandbox too, and nothing can be
  *  mounted over a link. */
 const seatOf = (path: string): string =>
-  systemFolders.some((folder) => isWithin(path, folder)) ? realOf(path) : path;
+  systemFolders.some((folder) => isAtOrBelow(path, folder)) ? realOf(path) : path;
 
 function realOf(path: string): string {
   try {
@@ -205,13 +206,13 @@ function isShown(path: string): boolean {
 }
 
 function looksShown(path: string): boolean {
-  if (!systemFolders.some((folder) => isWithin(path, folder))) return false;
+  if (!systemFolders.some((folder) => isAtOrBelow(path, folder))) return false;
   const kept = systemFolders.filter((folder) => lstatSync(folder, { throwIfNoEntry: false })?.isDirectory());
   try {
     return [path, realpathSync(path)].every(
       (one) =>
-        kept.some((folder) => isWithin(one, folder)) &&
-        !secrets().some((secret) => isWithin(secret, one) || isWithin(one, secret)),
+        kept.some((folder) => isAtOrBelow(one, folder)) &&
+        !secrets().some((secret) => isAtOrBelow(secret, one) || isAtOrBelow(one, secret)),
     );
   } catch {
     return false;
@@ -277,5 +278,3 @@ function resolver(): readonly string[] {
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);

@@ -1,6 +1,7 @@
 /** The folders in which a confined program finds the interpreters that it would find outside. */
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isProgram } from '../files/read.ts';
 
 /** Interpreters that are often reached by links from one place to another; without the target the next folder of PATH has another one. */
 const linked = ['python3', 'python'];
@@ -34,14 +35,5 @@ function targets(name: string, folders: readonly string[]): readonly string[] {
     return passed.length === 0 ? [] : [...passed, dirname(realpathSync(first))];
   } catch {
     return passed;
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
   }
 }

@@ -7,7 +7,7 @@ import { deliverRun } from '../../app/deliver.ts';
 import { reportOfStart } from '../../app/detach.ts';
 import { offeredPipelines } from '../../app/pipelines.ts';
 import { reportOfStop, stopRun } from '../../app/stop.ts';
-import type { Json } from '../../core/json.ts';
+import { type Json, jsonIn } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
@@ -94,18 +94,10 @@ const refusedSchema = once(() =>
 
 /** What a command that did nothing has printed, as an answer. */
 function refused(out: string, err: string): Response {
-  const read = refusedSchema().safeParse(jsonOf(out));
+  const read = refusedSchema().safeParse(jsonIn(out));
   if (!read.success) return problem(409, 'refused', err.trim().split('\n', 1)[0] || 'the command failed');
   const [first] = read.data.problems;
   return problem(409, 'refused', first?.message ?? '', first?.fix ?? '');
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the

@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sightProblem, type ToolScope, toolPath, writeProblem } from '../../../core/policy/tool-paths.ts';
+import { lstatIfThere } from '../../../platform/files/read.ts';
 import { isCode, isMissing, systemWords } from '../../../platform/files/write.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -97,15 +98,6 @@ export async function placeToWrite(said: string, context: ToolContext): Promise<
     return { path, place: join(context.root, path), before: undefined };
   } catch (error) {
     return { problem: `"${path}": ${systemWords(error)}` };
-  }
-}
-
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
   }
 }
 
