@@ -327,30 +327,6 @@ export function evaluate(condition: EdgeCondition, lookup: (key: string) => stri
   }
 }
 
-const plain = /^[\w.:/+-]+$/;
-const printLiteral = (literal: string): string =>
-  plain.test(literal) ? literal : `"${literal.replace(/[\\"]/g, '\\$&')}"`;
-
-/** Prints a condition as text that parses to the same condition. */
-export function print(condition: EdgeCondition): string {
-  const inner = (of: EdgeCondition, ...bare: readonly EdgeCondition['op'][]): string =>
-    bare.includes(of.op) ? print(of) : `(${print(of)})`;
-  switch (condition.op) {
-    case 'truthy':
-      return condition.key;
-    case 'compare': {
-      const spaced = /\w/.test(condition.test) ? ` ${condition.test} ` : condition.test;
-      return `${condition.key}${spaced}${printLiteral(condition.literal)}`;
-    }
-    case 'not':
-      return `!${inner(condition.of, 'truthy', 'compare', 'not')}`;
-    case 'and':
-      return `${inner(condition.left, 'truthy', 'compare', 'not', 'and')} && ${inner(condition.right, 'truthy', 'compare', 'not')}`;
-    case 'or':
-      return `${inner(condition.left, 'truthy', 'compare', 'not', 'and', 'or')} || ${inner(condition.right, 'truthy', 'compare', 'not', 'and')}`;
-  }
-}
-
 /** The parsed form of edge conditions. */
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'matches';
 

@@ -1,7 +1,8 @@
 /** Exact messages and places of refused texts, and similar texts that are accepted. */
 import { expect, test } from 'vitest';
-import { evaluate, parseCondition, print } from '../../src/core/conditions.ts';
+import { evaluate, parseCondition } from '../../src/core/conditions.ts';
 import { readGraph } from '../../src/dot/read.ts';
+import { conditionText } from '../support/condition-text.ts';
 
 const inside = (body: string) => readGraph('p.dot', `digraph { ${body} }`);
 
@@ -88,7 +89,7 @@ test.for([
 
 test('a literal with quotes and backslashes keeps its value when printed', () => {
   const condition = { op: 'compare', key: 'a', test: '=', literal: 'say "x" \\ y' } as const;
-  expect(parseCondition(print(condition))).toMatchObject({ condition });
+  expect(parseCondition(conditionText(condition))).toMatchObject({ condition });
 });
 
 test('a key without a comparison has no literal', () => {

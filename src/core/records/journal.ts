@@ -66,7 +66,6 @@ export const journalLineSchema = once(() =>
   ]),
 );
 export type JournalLine = z.infer<ReturnType<typeof journalLineSchema>>;
-export type BeganRecord = z.infer<ReturnType<typeof beganRecordSchema>>;
 export type StoppedRecord = z.infer<ReturnType<typeof stoppedRecordSchema>>;
 export type ResumedRecord = z.infer<ReturnType<typeof resumedRecordSchema>>;
 
