@@ -5,14 +5,15 @@ import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core
 import type { Node } from '../core/graph.ts';
 import { type JsonObject, own } from '../core/json.ts';
 import { maskedObject } from '../core/policy/mask.ts';
-import { expand } from '../core/references.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { expand, type nodeKeys } from '../core/references.ts';
+import { asText } from '../core/step.ts';
 import { staysInside, writeInside } from '../platform/files/inside.ts';
 import { readSome } from '../platform/files/read.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';
 import { maskKept } from '../run/artifacts.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
-import { known } from './known-values.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
 import type { Run } from './run-context.ts';
@@ -111,3 +112,43 @@ const workspaceFiles = (workspace: string): WorkspaceFiles => ({
     }
   },
 });
+
+/** The value of `${var.x}`, `${ctx.key}` or `${node.id.key}`; undefined if there is none. */
+function known(
+  run: Pick<Run, 'variables'>,
+  state: RunState,
+  kind: 'var' | 'ctx' | 'node',
+  key: string,
+): string | undefined {
+  switch (kind) {
+    case 'var':
+      return own(run.variables, key);
+    case 'ctx': {
+      const value = own(state.context, key);
+      return value === undefined ? undefined : asText(value);
+    }
+    case 'node': {
+      const dot = key.indexOf('.');
+      const outcome = own(state.outcomes, key.slice(0, dot));
+      if (dot < 0 || outcome === undefined) return undefined;
+      const named = key.slice(dot + 1) as (typeof nodeKeys)[number]; // any other word is the default's
+      switch (named) {
+        case 'outcome':
+          return outcome.status;
+        case 'label':
+        case 'preferred_label':
+          return outcome.label;
+        case 'notes':
+          return outcome.notes;
+        case 'failure_reason':
+          return outcome.reason;
+        case 'failure_class':
+          return outcome.class ?? '';
+        case 'visits':
+          return String(own(state.visits, key.slice(0, dot)) ?? 0);
+        default:
+          return undefined;
+      }
+    }
+  }
+}

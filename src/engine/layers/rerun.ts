@@ -1,17 +1,21 @@
 /** Runs a failed scenario once more, on the same files in a separate folder, to tell a flaky failure from a real one. */
-import { renameSync } from 'node:fs';
+import { constants, renameSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { classifyAgain } from '../../core/failure-class.ts';
 import { type Failure, type Outcome, type Rerun, reasonOf } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
+import { seesHoldout } from '../../holdout/mount.ts';
+import { placeSealed } from '../../holdout/sealed-files.ts';
 import { diskError } from '../../platform/files/disk-error.ts';
 import { beforeWrite } from '../../platform/files/fence.ts';
 import { removeAside } from '../../platform/files/remove.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
-import { isCode, isMissing } from '../../platform/files/write.ts';
+import { isCode, isMissing, makeFolder } from '../../platform/files/write.ts';
 import { keepJson } from '../../run/artifacts.ts';
-import { contextInCopy } from '../copy-context.ts';
 import { lastOutputs } from '../feedback.ts';
+import { attemptContext } from '../node-context.ts';
+import type { Run } from '../run-context.ts';
 import type { Execute, Layer, LayerContext } from './layer.ts';
 
 /** `again` runs the node in the copy. */
@@ -131,4 +135,37 @@ function isDiskFailure(error: unknown, folder: string): boolean {
   return !(
     error instanceof WorkspaceError || isCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'EEXIST')
   );
+}
+
+/** The context of a node in a copy of the workspace of before the node, with the sealed files. */
+async function contextInCopy(
+  context: LayerContext,
+  place: { readonly folder: string; readonly nodeDir: string; readonly timeoutMs: number },
+): Promise<LayerContext> {
+  const { folder, nodeDir, timeoutMs } = place;
+  const { run, kind, node, before, snapshots, attempt } = context;
+  const workspace = join(folder, 'workspace');
+  await snapshots.checkout(before.id, workspace);
+  makeFolder(nodeDir);
+  const { sealed } = run;
+  if (sealed !== undefined && seesHoldout(node, kind.type))
+    placeSealed(workspace, sealed.paths, sealed.files());
+  const historyEnv = await historyFor(run, workspace, nodeDir);
+  const there = context.with({ run: { ...run, workspace, historyEnv }, nodeDir, agent: undefined });
+  return attemptContext(there, { ...attempt, timeout: { ...attempt.timeout, ms: timeoutMs } });
+}
+
+/** An environment for git that shows the run's history to the copy and leaves git's index of the workspace unchanged. */
+async function historyFor(
+  { historyEnv }: Run,
+  workspace: string,
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
+  const index = historyEnv['GIT_INDEX_FILE'];
+  if (index === undefined) return historyEnv;
+  const copy = join(folder, 'index');
+  await copyFile(index, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
+  return { ...historyEnv, GIT_WORK_TREE: workspace, GIT_INDEX_FILE: copy };
 }
