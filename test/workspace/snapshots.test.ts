@@ -305,7 +305,7 @@ test('set-id bits of files are removed by a take; of a hard link only the name i
   chmodSync(program, 0o6755);
   linkSync(program, join(it.ws, 'linked'));
   chmodSync(join(it.ws, 'd'), 0o2755);
-  const { tree } = await it.snapshots.take();
+  const { id, tree } = await it.snapshots.take();
   const modes = (path: string) => (statSync(path).mode & 0o7777).toString(8);
   for (const path of ['setuid', 'd/setgid', 'linked']) {
     expect([path, modes(join(it.ws, path))]).toEqual([path, '755']);
@@ -315,7 +315,7 @@ test('set-id bits of files are removed by a take; of a hard link only the name i
   expect([modes(join(it.ws, 'd')), tree.get('d')?.mode.toString(8)]).toEqual(['2755', '2755']);
   expect(readdirSync(it.ws).sort()).toEqual(['d', 'linked', 'setuid']);
   // Nothing has changed since.
-  expect((await it.snapshots.take()).tree).toEqual(tree);
+  expect((await it.snapshots.take()).id).toBe(id);
 });
 
 test('a restore removes set-id bits that the snapshot does not have', async () => {
