@@ -61,8 +61,9 @@ export {
 export { realClock } from './platform/clock.ts';
 export { readRecords } from './run/journal-read.ts';
 export { findMoment, type Moment } from './run/moment.ts';
-export { readRun as readSoFar } from './run/run-journal.ts';
-export { findRun, listRuns, newRunId, type RunSummary } from './run/runs.ts';
+export { openRun, RunReader } from './run/open-run.ts';
+export { findRun, newRunId } from './run/runs.ts';
+export { listRuns, type RunSummary } from './run/summary.ts';
 export {
   type ApiClient,
   ApiFailure,

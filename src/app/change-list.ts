@@ -8,7 +8,8 @@ import type { RunRecord } from '../core/records/visit.ts';
 import { ancestorsOf, liesIn, shownPath } from '../platform/files/names.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { GitError } from '../platform/git.ts';
-import { type RunHistory, readRun } from '../run/run-journal.ts';
+import { openRun, type RunReader } from '../run/open-run.ts';
+import type { RunHistory } from '../run/run-journal.ts';
 import type { Entry, Snapshots } from '../workspace/snapshot.ts';
 import type { ChangeList, FilePatch, PathFacts } from './answers.ts';
 import {
@@ -37,14 +38,15 @@ export async function listChanges(
   query: ChangeQuery,
   env: Environment,
 ): Promise<ChangeList | Refusal> {
-  const read = await readRun(dir);
+  const reader = openRun(dir);
+  const read = reader.history();
   if (!read.ok) return refused('run-files', read.why);
   const moments = findMoments(read, query);
   if ('problems' in moments) return moments;
   const only = changesAsked(query);
   if (typeof only !== 'function') return only;
   try {
-    return await listOf(dir, read, moments, only, { env, named: query.paths.length > 0 });
+    return await listOf(reader, read, moments, only, { env, named: query.paths.length > 0 });
   } catch (error) {
     if (error instanceof WorkspaceError) return refused('diff', error.message, undefined, 1);
     throw error;
@@ -52,18 +54,18 @@ export async function listChanges(
 }
 
 async function listOf(
-  dir: string,
+  reader: RunReader,
   { records, checkpoint }: RunHistory,
   moments: TwoMoments,
   only: (path: string) => boolean,
   { env, named }: { readonly env: Environment; readonly named: boolean },
 ): Promise<ChangeList> {
-  const { sides, snapshots } = await loadSides(dir, moments);
+  const { sides, snapshots } = await loadSides(reader.dir, moments);
   const all = pathChanges(sides, () => true);
   const changes = all.filter(({ path }) => only(path));
   const ours = withoutFullFolders(changes.filter(({ path }) => isProduct(path)));
   const shown = ours.slice(0, mostFiles);
-  const withheld = await withheldPaths(dir, records, snapshots);
+  const withheld = await withheldPaths(reader, records, snapshots);
   const files = new Set(
     shown.filter((one) => isNoFolder(one) && !withheld.has(one.path)).map(({ path }) => path),
   );
@@ -123,11 +125,11 @@ const factsOf = (entry: Entry | undefined): PathFacts | null =>
 
 /** Files that a node has changed whose texts are withheld: it may have copied the holdout into them. */
 async function withheldPaths(
-  dir: string,
+  reader: RunReader,
   records: readonly RunRecord[],
   snapshots: Snapshots,
 ): Promise<ReadonlySet<string>> {
-  const withheld = await textsWithheld(dir);
+  const withheld = await textsWithheld(reader);
   const paths = new Set<string>();
   for (const one of records) {
     if (one.type !== 'Visit' || one.before === one.after || !withheld(one.node)) continue;

@@ -22,8 +22,8 @@ import { isFolder } from '../platform/files/read.ts';
 import { diskWords, isMissing } from '../platform/files/write.ts';
 import { GitError, isNoTop, sourceGit, startGitAgain } from '../platform/git.ts';
 import { ownerOf } from '../run/lock.ts';
-import { readRun } from '../run/run-journal.ts';
-import { namedRun, readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { namedRun } from '../run/runs.ts';
 import { isWithin, liesInRun, realOf } from '../workspace/roots.ts';
 import { commandFor } from './acts.ts';
 import type { DeliveryReport } from './answers.ts';
@@ -53,7 +53,7 @@ export async function deliverRun(
     return no('--branch and --to exclude each other', 'give one of them');
   if (options.to !== undefined && (options.reuse === true || options.push === true))
     return no('--reuse and --push need a branch of the source, not --to', 'leave out --to');
-  const read = await readManifest(dir);
+  const read = await openRun(dir).manifest();
   if (!read.ok) return no(read.why, 'a run without its manifest cannot be delivered');
   const typed = namedRun(dir, host.cwd);
   try {
@@ -148,7 +148,7 @@ async function trustedSource(source: string | null, runDir: string): Promise<str
 
 /** The state of a run that succeeded; any other is refused. */
 async function stateOf(run: Run, { clock }: DeliveryHost): Promise<Checkpoint | Refusal> {
-  const read = await readRun(run.dir);
+  const read = openRun(run.dir).history();
   if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadJsonRecord(read.why);
   const checkpoint = read.ok ? read.checkpoint : undefined;
   if (checkpoint?.status === 'completed') return checkpoint;

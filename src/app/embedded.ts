@@ -11,7 +11,8 @@ import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { realClock } from '../platform/clock.ts';
 import type { Moment } from '../run/moment.ts';
-import { newRunIdProblem, readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { newRunIdProblem } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { readPipeline } from './read-pipeline.ts';
 import { forkRun, replayRun, resumeRun, startRun } from './run/index.ts';
@@ -67,14 +68,14 @@ export async function resumeLocalRun(
 
 /** Undefined if the run keeps its texts, or if nothing can be read: the resume itself reports that. */
 async function graphOf(runDir: string, flags: RunFlags, host: Host): Promise<Graph | undefined> {
-  const read = await readManifest(runDir);
+  const read = await openRun(runDir).manifest();
   if (!read.ok) return undefined;
   const { pipeline_file, pipeline_path } = read.manifest;
   if (keepsTexts(read.manifest) && !flags.acceptChanges) return undefined;
   return (await readPipeline(pipeline_file ?? pipeline_path, host.cwd)).graph;
 }
 
-/** Forks the run in `runDir` at `moment` (from `readSoFar`, `findMoment`) and runs the fork to its end. `graph` replaces the
+/** Forks the run in `runDir` at `moment` (from `openRun`, `findMoment`) and runs the fork to its end. `graph` replaces the
  *  pipeline of that run. That run is only read. */
 export async function forkLocalRun(
   runDir: string,

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
-import { listRuns, type RunSummary } from '../run/runs.ts';
+import { listRuns, type RunSummary } from '../run/summary.ts';
 import { bytesOf, type KeptFor, keptFor, removeRun } from './remove-run.ts';
 import { removeAbandoned } from './run/run-directory.ts';
 

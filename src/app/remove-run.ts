@@ -11,8 +11,8 @@ import { sha256 } from '../core/sha256.ts';
 import { dropHoldoutKey } from '../holdout/vault.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { acquireLock, livingOwners } from '../run/lock.ts';
-import { readRun } from '../run/run-journal.ts';
-import { isAtWork, type RunSummary, readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { isAtWork, type RunSummary } from '../run/summary.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
 import { endLeftovers } from './run/leftovers.ts';
@@ -26,7 +26,7 @@ export type KeptFor = 'running' | 'undelivered' | 'unreadable';
 export async function keptFor(run: RunSummary): Promise<KeptFor | undefined> {
   if (isAtWork(run)) return 'running';
   if (run.status === 'unreadable') return 'unreadable';
-  const read = await readRun(run.dir);
+  const read = openRun(run.dir).history();
   if (!read.ok) return 'unreadable';
   // Also of a run that did not complete: a resume may finish what its commits have begun.
   const made = commitSchema().array().safeParse(read.checkpoint.context['build.commits']);
@@ -36,7 +36,7 @@ export async function keptFor(run: RunSummary): Promise<KeptFor | undefined> {
 
 /** Whether a directory is that of a run, and not of something else with a file of the same name. */
 export const holdsRun = async (dir: string): Promise<boolean> =>
-  existsSync(layout(dir).journal) || (await readManifest(dir)).ok;
+  existsSync(layout(dir).journal) || (await openRun(dir).manifest()).ok;
 
 /** Removes the run's directory, with the processes that a killed engine left running and the key of its holdout; answers with the
  *  bytes that this frees. The directory gets a hidden name first: a kill leaves no half of a run in the lists, and the next
@@ -49,12 +49,13 @@ export async function removeRun(
   const answer = await acquireLock(dir, { clock, removes: true });
   if (answer.kind === 'refused') return refused('run-locked', answer.why, answer.fix ?? `factory stop ${id}`);
   const { lock } = answer;
-  const read = await readManifest(dir);
+  const reader = openRun(dir);
+  const read = await reader.manifest();
   const unique = sha256(`${dir}\0${clock.monotonic()}\0${lock.epoch}`).slice(0, 16);
   const hidden = join(dirname(dir), buildingName(id, unique));
   let key: Holdout | undefined;
   try {
-    const history = await readRun(dir);
+    const history = reader.history();
     // A copy of a run directory has the key of the original.
     if (read.ok && processMarker(dir, read.manifest) === read.manifest.marker) key = read.manifest.holdout;
     if (read.ok && history.ok)

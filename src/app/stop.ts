@@ -7,7 +7,7 @@ import { systemWords } from '../platform/files/write.ts';
 import { interrupt } from '../platform/process/sweep.ts';
 import { isAlive } from '../platform/process/table.ts';
 import { type RunWorker, workerOf } from '../run/lock.ts';
-import { type RunSummary, summaryOf } from '../run/runs.ts';
+import { type RunSummary, summaryOf } from '../run/summary.ts';
 import { commandFor, readActs, recordAct } from './acts.ts';
 import type { StopReport } from './answers.ts';
 import type { Host } from './types.ts';

@@ -2,8 +2,8 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
 import { workerOf } from '../run/lock.ts';
-import { readRun } from '../run/run-journal.ts';
-import { isAtWork, type RunSummary, summaryOf } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { isAtWork, type RunSummary, summaryOf } from '../run/summary.ts';
 
 /** Milliseconds between two looks. */
 const lookMs = 250;
@@ -31,6 +31,6 @@ export async function exitCodeOf({ status, dir }: Pick<RunSummary, 'status' | 'd
   if (isPaused(status)) return 75;
   if (status === 'interrupted') return 130;
   if (status !== 'completed' && status !== 'failed') return 1;
-  const read = await readRun(dir);
+  const read = openRun(dir).history();
   return (read.ok ? read.checkpoint.ended?.code : undefined) ?? 1;
 }

@@ -7,7 +7,8 @@ import { storedGraph } from '../app/read-pipeline.ts';
 import { untilEnded } from '../app/until-ended.ts';
 import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
-import { namedRun, readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { namedRun } from '../run/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';
@@ -29,7 +30,7 @@ export async function attachCommand(run: string, options: AttachOptions, io: Cli
   if ('problems' in found) return found;
   const signal = io.signal();
   if (canDraw(io)) {
-    const read = await readManifest(found.dir);
+    const read = await openRun(found.dir).manifest();
     if (!read.ok) return refused('no-run', read.why);
     const { manifest } = read;
     const title = await titleOf(found.dir, manifest, storedGraph(manifest));
@@ -63,7 +64,12 @@ async function draw(
   const screen = openScreen(io, colour, options.verbose === true, times);
   screen.watcher.opened?.({ dir, title });
   try {
-    for await (const one of followRun(dir, { clock: io.clock, until: 'ended', signal, texts: true })) {
+    for await (const one of followRun(openRun(dir), {
+      clock: io.clock,
+      until: 'ended',
+      signal,
+      texts: true,
+    })) {
       if (one.kind === 'text') {
         const { node, text, channel } = one.text;
         if (channel === 'stdout' || channel === 'stderr') screen.watcher.output(node, text, channel);

@@ -9,7 +9,7 @@ import { diskError, fixDisk } from '../platform/files/disk-error.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { isCode, systemWords } from '../platform/files/write.ts';
 import { findMoment } from '../run/moment.ts';
-import { readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
 import { messageOf } from '../run/unreadable.ts';
 import { liesInRun } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
@@ -57,7 +57,7 @@ export async function checkoutCommand(
   const tree = await write(moment, folder);
   if ('problems' in tree) return tree;
   const count = (kind: 'file' | 'dir' | 'link') => [...tree.values()].filter((e) => e.kind === kind).length;
-  const read = await readManifest(moment.runDir);
+  const read = await openRun(moment.runDir).manifest();
   const sealed = read.ok ? (read.manifest.holdout?.paths ?? []) : [];
   const { runId, node, visit, before, snapshot } = moment;
   const [files, folders, links] = [count('file'), count('dir'), count('link')];

@@ -14,7 +14,7 @@ import { inWorkspace } from '../core/records/layout.ts';
 import { shownPath } from '../platform/files/names.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { GitError } from '../platform/git.ts';
-import { readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
 import { messageOf } from '../run/unreadable.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import { findNamed, loadProgress } from './find-run.ts';
@@ -93,7 +93,7 @@ async function printPatch(
   { color }: DiffOptions,
   io: Io & Pick<Raw, 'bytes'>,
 ): Promise<void> {
-  const read = await readManifest(runDir);
+  const read = await openRun(runDir).manifest();
   const { take, end } = printer(io);
   const untold = await patchOf(sides, snapshots, {
     env: io.env,

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { type RunHistory, readRun } from '../run/run-journal.ts';
+import { openRun } from '../run/open-run.ts';
+import type { RunHistory } from '../run/run-journal.ts';
 import { findRun, namedRun, newRunId, newRunIdProblem } from '../run/runs.ts';
 import type { Io } from './io.ts';
 
@@ -55,7 +56,7 @@ export async function loadProgress(
 ): Promise<Progress | Refusal> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
-  const read = await readRun(found.dir);
+  const read = openRun(found.dir).history();
   return read.ok ? { ...read, runDir: found.dir } : refused('run-files', read.why);
 }
 

@@ -9,7 +9,7 @@ import type { Graph } from '../core/graph.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Point } from '../core/records/names.ts';
 import { findMoment } from '../run/moment.ts';
-import { readRun } from '../run/run-journal.ts';
+import { openRun } from '../run/open-run.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
@@ -44,7 +44,7 @@ async function fork(
   const where = await copyTarget(run, options, io);
   if ('problems' in where) return where;
   const { dir } = where;
-  const read = await readRun(dir);
+  const read = openRun(dir).history();
   if (!read.ok) return refused('run-files', read.why);
   const moment = findMoment(read.records, options.at, options.before === true);
   if (!moment.ok) return refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);

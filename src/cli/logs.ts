@@ -11,6 +11,7 @@ import type { JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
 import { type Cursor, cursorNearEnd } from '../run/journal-read.ts';
+import { openRun, type RunReader } from '../run/open-run.ts';
 import { findNamed } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
 import { recordOf } from './report/events.ts';
@@ -45,13 +46,14 @@ export async function logsCommand(
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const { dir } = found;
+  const recorded = openRun(dir);
   const { events } = layout(dir);
   const { last = Number.POSITIVE_INFINITY } = options;
   // Of a long run only the end is read, if it has as many lines to print.
   const near = Number.isFinite(last) ? cursorNearEnd(events, 65_536 + last * 2048) : undefined;
   const told =
-    (near === undefined ? undefined : await tellFrom(dir, near, options, io, signal)) ??
-    (await tellFrom(dir, undefined, options, io, signal));
+    (near === undefined ? undefined : await tellFrom(recorded, near, options, io, signal)) ??
+    (await tellFrom(recorded, undefined, options, io, signal));
   if (told?.isEmpty !== false) io.err(`there is no record in ${events}\n`);
   else if (told.lines === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
@@ -62,7 +64,7 @@ export async function logsCommand(
 /** Prints what is recorded from `from` on, and with `follow` what comes; undefined, with nothing printed, if that is less than
  *  `last` wants and more is recorded before. */
 async function tellFrom(
-  dir: string,
+  recorded: RunReader,
   from: Cursor | undefined,
   options: LogsOptions,
   io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
@@ -71,13 +73,14 @@ async function tellFrom(
   const reader = toReader(io);
   const teller = openTeller(options, { ...io, out: reader.out });
   const texts = options.output === true;
-  const isWithheld = texts || options.json === true ? await textsWithheld(dir) : () => true;
-  const printer = outputPrinter(dir, (node, text) => teller.output(node, text), isWithheld);
+  const isWithheld = texts || options.json === true ? await textsWithheld(recorded) : () => true;
+  const printer = outputPrinter(recorded.dir, (node, text) => teller.output(node, text), isWithheld);
   let isEmpty = true;
   let isCaughtUp = false;
-  for await (const one of followRun(dir, { clock: io.clock, from, until: 'ended', signal, texts })) {
+  for await (const one of followRun(recorded, { clock: io.clock, from, until: 'ended', signal, texts })) {
     if (one.kind === 'text') printer.text(one.text);
-    else if (one.kind === 'unreadable') io.err(`line ${one.line} of ${layout(dir).events} cannot be read\n`);
+    else if (one.kind === 'unreadable')
+      io.err(`line ${one.line} of ${layout(recorded.dir).events} cannot be read\n`);
     else if (one.kind === 'event') {
       isEmpty = false;
       const event = texts ? runEventSchema().safeParse(one.record).data : undefined;

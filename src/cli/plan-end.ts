@@ -25,7 +25,7 @@ import {
 import { planStateIn } from '../planner/state.ts';
 import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { systemWords } from '../platform/files/write.ts';
-import { readRun } from '../run/run-journal.ts';
+import { openRun } from '../run/open-run.ts';
 import { readStoredJson } from '../run/runs.ts';
 import type { RunDoors } from './flags.ts';
 import { compileDefaults } from './options.ts';
@@ -66,7 +66,7 @@ export async function finishCompile(
   if (request === undefined) throw new Error(`Internal: ${runDir} is no run of factory plan`);
   const { result } = ended;
   const dir = recordsDirectory(request.artifacts, result.run_id);
-  const read = await readRun(runDir);
+  const read = openRun(runDir).history();
   const over = read.ok && read.checkpoint.ended !== null ? read.checkpoint : undefined;
   const times = {
     finishedAt: over?.at ?? io.clock.now().toISOString(),

@@ -9,8 +9,7 @@ import type { Point } from '../core/records/names.ts';
 import { isMissing, systemWords } from '../platform/files/write.ts';
 import { replayNormalForm } from '../run/answers.ts';
 import { type ComparedRun, compareRuns, differenceText } from '../run/compare-runs.ts';
-import { readRun } from '../run/run-journal.ts';
-import { readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
 import { usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunDoors } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
@@ -126,13 +125,13 @@ async function check(dir: string, ended: Finished, options: ReplayOptions, io: R
 }
 
 async function manifestOf(runDir: string): Promise<Manifest> {
-  const read = await readManifest(runDir);
+  const read = await openRun(runDir).manifest();
   if (!read.ok) throw new Error(read.why);
   return read.manifest;
 }
 
 async function comparedRun(runDir: string, first: number): Promise<ComparedRun> {
-  const read = await readRun(runDir);
+  const read = openRun(runDir).history();
   if (!read.ok) throw new Error(read.why);
   const { status, ended } = read.checkpoint;
   return { records: read.records.slice(first), end: { status, ended } };

@@ -5,7 +5,8 @@ import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts
 import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import { namedRun, type RunSummary, summaryOf } from '../run/runs.ts';
+import { namedRun } from '../run/runs.ts';
+import { type RunSummary, summaryOf } from '../run/summary.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';

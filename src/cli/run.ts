@@ -1,4 +1,5 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
+
 import { join } from 'node:path';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
@@ -8,7 +9,8 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { planRequestFile } from '../planner/evidence.ts';
-import { namedRun, readManifest } from '../run/runs.ts';
+import { openRun } from '../run/open-run.ts';
+import { namedRun } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
@@ -63,7 +65,7 @@ async function resumeOfOrder(run: string, options: RunOptions, io: CliIo): Promi
 }
 
 async function keepsText(runDir: string, name: string): Promise<boolean> {
-  const read = await readManifest(runDir);
+  const read = await openRun(runDir).manifest();
   return read.ok && read.manifest.texts?.[name] !== undefined;
 }
 
@@ -105,13 +107,13 @@ async function resumeNamed(
 ): Promise<Finished | Refusal> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
-  const readRun = await readManifest(found.dir);
-  if (!readRun.ok) return refused('no-run', readRun.why);
-  const { pipeline_file, pipeline_path } = readRun.manifest;
+  const recorded = await openRun(found.dir).manifest();
+  if (!recorded.ok) return refused('no-run', recorded.why);
+  const { pipeline_file, pipeline_path } = recorded.manifest;
   const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const flags = flagsOf(options);
-  const keeps = pipeline === undefined && keepsTexts(readRun.manifest) && !flags.acceptChanges;
+  const keeps = pipeline === undefined && keepsTexts(recorded.manifest) && !flags.acceptChanges;
   const ended = await resumeRun(
     found.dir,
     keeps ? undefined : read.graph,

@@ -2,7 +2,7 @@
 import { countedItems } from '../core/amounts.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
-import { readJournal } from '../run/journal-read.ts';
+import { openRun } from '../run/open-run.ts';
 import { completeRecords } from '../run/trace.ts';
 import { findNamed } from './find-run.ts';
 import type { Io, Raw } from './io.ts';
@@ -15,7 +15,7 @@ export async function traceCommand(
 ): Promise<VerbResult> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
-  const path = layout(found.dir).trace;
+  const recorded = openRun(found.dir);
   const inWhole = completeRecords();
   const nodes = new Set<string>();
   const types = new Set<string>();
@@ -23,7 +23,7 @@ export async function traceCommand(
   let told = 0;
   let unreadable = 0;
   // One record after the other: a trace may be larger than the memory.
-  for await (const entry of readJournal(path)) {
+  for await (const entry of recorded.view('trace')) {
     if (entry.kind === 'unreadable') {
       unreadable++;
       continue;
@@ -40,7 +40,7 @@ export async function traceCommand(
   }
   if (unreadable > 0) io.err(`${countedItems(unreadable, 'line')} of the trace cannot be read\n`);
   // Nothing at all could be the answer, or a slip.
-  if (told === 0) io.err(`${nothing(path, options, nodes, types)}\n`);
+  if (told === 0) io.err(`${nothing(layout(found.dir).trace, options, nodes, types)}\n`);
   return 0;
 }
 

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { outputOf } from './process/run-sync.ts';
-
 export type PythonProgram =
   /** The modules imported anywhere in it, outermost statements first, with duplicates. A relative import counts by its
    *  module's name; `from . import x` has none. */
@@ -11,12 +10,9 @@ export type PythonProgram =
   /** `problem` names the version and the line: `not valid Python 3.11: invalid syntax (line 1)`. */
   | { readonly kind: 'invalid'; readonly problem: string }
   | { readonly kind: 'unchecked'; readonly why: string };
-
 /** By the program's text. */
 export type PythonPrograms = ReadonlyMap<string, PythonProgram>;
-
 const timeoutMs = 20_000;
-
 /** Prints the version, then one line per program: a list of imports, a problem, or null if unknown. Each line is flushed,
  *  so that a program that crashes the parser only loses its own result and later ones. */
 const checker = `

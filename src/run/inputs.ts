@@ -5,6 +5,7 @@ import { canonicalHash, canonicalJson, type Json, type JsonObject } from '../cor
 import { exchangesLayout, followedLayout, historyLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
+import { DiskStop } from '../platform/files/disk-error.ts';
 import { namesIn, readPlain } from '../platform/files/read.ts';
 import { makeFolder, writeJson } from '../platform/files/write.ts';
 import { hashArtifact } from './artifacts.ts';
@@ -88,7 +89,7 @@ export const wasManifest = ({ lines }: Pick<RunHistory, 'lines'>, hash: string):
 export function manifestText(runDir: string): ReturnType<typeof readPlain> {
   const at = layout(runDir);
   const read = readPlain(at.manifest);
-  const hash = read.kind === 'text' ? newestManifest(at.journal) : undefined;
+  const hash = read.kind === 'text' ? newestOrNone(at.journal) : undefined;
   if (read.kind !== 'text' || hash === undefined || hashOfText(read.text) === hash) return read;
   const text = storedText(runDir, hash);
   return text === undefined ? read : { ...read, text };
@@ -104,6 +105,16 @@ const hashOfText = (text: string): string => {
 
 /** Bytes at the end of a journal in which a resume is the last to have written. */
 const nearEnd = 64 * 1024;
+
+/** A journal with a line that no run writes names none: its reader says so. */
+function newestOrNone(journal: string): string | undefined {
+  try {
+    return newestManifest(journal);
+  } catch (error) {
+    if (error instanceof DiskStop) return undefined;
+    throw error;
+  }
+}
 
 /** The hash of the manifest by the last line of a journal, if that is a resume. */
 function newestManifest(journal: string): string | undefined {

@@ -9,7 +9,8 @@ import type { EndCause } from '../core/records/checkpoint.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunResult } from '../core/records/result.ts';
 import { packageRoot } from '../platform/package.ts';
-import { namedRun, type RunSummary } from './runs.ts';
+import { namedRun } from './runs.ts';
+import type { RunSummary } from './summary.ts';
 
 /** How the user calls factory, for the commands that a result proposes. */
 export type Called = {

@@ -1,25 +1,23 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { JsonObject } from '../core/json.ts';
 import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
-import {
-  type JournalLine,
-  journalLineSchema,
-  type LineFacts,
-  type ResumedRecord,
-  type StoppedRecord,
-  type VisitFacts,
+import type {
+  JournalLine,
+  LineFacts,
+  ResumedRecord,
+  StoppedRecord,
+  VisitFacts,
 } from '../core/records/journal.ts';
 import { layout } from '../core/records/layout.ts';
 import { type CallRecord, journalVersion, type RunRecord } from '../core/records/visit.ts';
-import { DiskStop } from '../platform/files/disk-error.ts';
-import { LineChain, linkOf } from './chain.ts';
+import { LineChain } from './chain.ts';
 import { completedNodes, writeCheckpoint } from './checkpoint.ts';
 import { type Visits, visitsAmong } from './evidence.ts';
 import { type JournalOptions, openJournal } from './journal.ts';
-import { type JournalEnd, journalLines, readLine } from './journal-read.ts';
-import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
+import { type CountedLines, type MarkedLine, orPutBack } from './journal-lines.ts';
+import type { JournalEnd } from './journal-read.ts';
+import { type Unreadable, unreadableFile } from './unreadable.ts';
 import { addVisit, stateAfter } from './visits.ts';
 
 /** What the journal of a run says. */
@@ -50,55 +48,11 @@ export type RunHistory = {
 };
 export type ReadRun = RunHistory | (Unreadable & { readonly missing: boolean });
 
-/** A line of the journal, with the hash and the length of the journal up to it. */
-type Kept = { readonly line: JournalLine; readonly mark: JournalMark };
-
-/** Reads the journal of a run once. A torn end is left out: whatever follows the last line that was flushed may be torn. Refuses
- *  a journal in which a line was changed or removed before that, and a run of an earlier version. */
-export async function readRun(runDir: string): Promise<ReadRun> {
-  const path = layout(runDir).journal;
-  const read = linesOf(path);
-  if ('why' in read) return read;
-  return read.kept.length === 0 ? noJournal(runDir) : historyOf(read.kept, read.late);
+/** What the lines of the run's journal say. */
+export function historyIn(runDir: string, lines: CountedLines | Unreadable): ReadRun {
+  if ('why' in lines) return { ...lines, missing: false };
+  return lines.marked.length === 0 ? noJournal(runDir) : historyOf(lines.marked, lines.late);
 }
-
-/** The lines that were read last: a command reads the journal of its run several times before it writes to it. */
-let latest: { readonly is: string; readonly read: ReturnType<typeof readLines> } | undefined;
-
-function linesOf(path: string): ReturnType<typeof readLines> {
-  const is = identityOf(path);
-  if (latest !== undefined && latest.is === is) return latest.read;
-  const read = readOrRefused(path);
-  latest = is === '' ? undefined : { is, read };
-  return read;
-}
-
-/** A line that no run writes makes one run unreadable, and stops nothing that reads others as well. */
-function readOrRefused(path: string): ReturnType<typeof readLines> {
-  try {
-    return readLines(path);
-  } catch (error) {
-    if (error instanceof DiskStop) return { ...unreadableFile(error.message, error.fix), missing: false };
-    throw error;
-  }
-}
-
-/** Bytes of a journal that is worth keeping. */
-const longJournal = 1024 * 1024;
-
-/** Changes with every write; empty for what is no file, or a short one. */
-function identityOf(path: string): string {
-  try {
-    const is = statSync(path, { bigint: true });
-    return is.isFile() && is.size > longJournal
-      ? `${path} ${is.dev} ${is.ino} ${is.size} ${is.mtimeNs} ${is.ctimeNs}`
-      : '';
-  } catch {
-    return '';
-  }
-}
-
-const restore = 'put back a copy of the file if there is one, else start a new run';
 
 function noJournal(runDir: string): ReadRun {
   const { journal, checkpoint, manifest } = layout(runDir);
@@ -108,7 +62,7 @@ function noJournal(runDir: string): ReadRun {
         `the run in ${runDir} was begun by an earlier version of factory: it has no ${basename(journal)}`,
         'use the version that began it, or start a new run',
       )
-    : unreadableFile(`${journal} ${lackOf(journal)}`, restore);
+    : unreadableFile(`${journal} ${lackOf(journal)}`, orPutBack);
   return { ok: false, why, missing: true };
 }
 
@@ -118,66 +72,10 @@ const lackOf = (journal: string): string => {
   return size === 0 ? 'is empty' : 'is cut: it has no whole line';
 };
 
-function readLines(
-  path: string,
-): { readonly kept: Kept[]; readonly late: number[] } | (Unreadable & { missing: boolean }) {
-  const kept: Kept[] = [];
-  const late: number[] = [];
-  let trouble: string | undefined;
-  const refused = (what: string, fix = restore) => ({
-    ...unreadableFile(`${path} ${what}`, fix),
-    missing: false,
-  });
-  for (const { bytes, number, end, whole } of journalLines(path)) {
-    if (!whole) break;
-    const read = readLine(bytes);
-    if ('why' in read) {
-      trouble ??= `is damaged: line ${number} ${read.why}`;
-      continue;
-    }
-    // What follows the last flushed line may be torn in any way.
-    if (trouble !== undefined) {
-      if (isFlushed(read.record)) return refused(trouble);
-      continue;
-    }
-    const line = journalLineSchema().safeParse(read.record);
-    if (!line.success) {
-      const other = otherVersion(read.record, journalVersion);
-      if (other !== undefined) return refused(`${other.what}: line ${number}`, other.fix);
-      return refused(
-        `has a line ${number} that is no record of this version (${schemaProblems(line.error)})`,
-      );
-    }
-    const wrong = add(kept, line.data, bytes, end);
-    if (wrong === 'late') late.push(number);
-    else if (wrong !== undefined) return refused(`was changed: line ${number} ${wrong}`);
-  }
-  return { kept, late };
-}
-
-/** Adds a line, or answers why it does not follow the one before. */
-function add(kept: Kept[], line: JournalLine, bytes: Buffer, end: number): string | undefined {
-  if (line.epoch < 1) return 'belongs to no owner of the run';
-  let last = kept.at(-1);
-  if (last !== undefined && line.epoch < last.line.epoch) return 'late';
-  // An owner that lost the run may have written more lines: the next owner's replace them.
-  for (; last !== undefined && line.epoch > last.line.epoch && line.seq <= last.line.seq; last = kept.at(-1))
-    kept.pop();
-  const { sha256 = '', records = 0 } = last?.mark ?? {};
-  if (line.seq !== records + 1) return `is number ${line.seq}, not ${records + 1}`;
-  if (line.prev !== sha256) return 'does not have the hash of the lines before it';
-  if ((line.type === 'Start') !== (records === 0)) return `is a ${line.type} record where none belongs`;
-  kept.push({ line, mark: { records: line.seq, sha256: linkOf(sha256, bytes), bytes: end } });
-  return undefined;
-}
-
-const isFlushed = ({ type }: JsonObject): boolean =>
-  type === 'Start' || type === 'Visit' || type === 'Stopped' || type === 'Resumed';
-
-function historyOf(kept: readonly Kept[], late: readonly number[]): RunHistory {
+function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHistory {
   const records: RunRecord[] = [];
   const calls: CallRecord[] = [];
-  let last: Kept | undefined;
+  let last: MarkedLine | undefined;
   let since: (StoppedRecord | ResumedRecord)[] = [];
   let begun: RunHistory['begun'];
   let manifestSha256 = '';
@@ -266,7 +164,7 @@ export interface RunJournal {
   close(): Promise<void>;
 }
 
-/** Opens the journal of a run after what `readRun` has read; without that a run begins. `marks`: how long the exchanges
+/** Opens the journal of a run after what was read of it; without that a run begins. `marks`: how long the exchanges
  *  are. */
 export async function openRunJournal(
   runDir: string,
@@ -276,8 +174,6 @@ export async function openRunJournal(
 ): Promise<RunJournal> {
   const at = layout(runDir);
   const { epoch } = options;
-  // A run may be long.
-  latest = undefined;
   const journal = await openJournal(
     at.journal,
     { ...options, chained: true },

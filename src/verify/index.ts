@@ -3,6 +3,7 @@
 import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { openRun } from '../run/open-run.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
@@ -27,8 +28,9 @@ export type Verified = Report & { readonly manifest: Manifest | undefined };
 export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   const { runDir, env } = asked;
   const found = new Findings();
-  const history = await checkJournal(runDir, found);
-  const manifest = await checkManifest(runDir, history, found);
+  const reader = openRun(runDir, 'each line');
+  const history = checkJournal(reader, found);
+  const manifest = await checkManifest(reader, history, found);
   if (manifest !== undefined) {
     await checkKept(runDir, manifest, found);
     await checkSealed(runDir, manifest, found);
@@ -53,7 +55,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
       is: manifest.run_id,
     });
   const result = readResult(runDir, checkpoint, found);
-  await checkJournals(runDir, manifest, history, countedBy(result), found);
+  await checkJournals(reader, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   const underWay = history.begun !== undefined;
   const isDescribed = result?.isLatest === true;

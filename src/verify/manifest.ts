@@ -7,24 +7,24 @@ import { sha256 } from '../core/sha256.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { hashArtifact } from '../run/artifacts.ts';
 import { lostText, manifestHash, storedText, wasManifest } from '../run/inputs.ts';
+import type { RunReader } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
-import { readManifest } from '../run/runs.ts';
 import type { Findings } from './report.ts';
 
 /** The manifest; undefined if it cannot be read. */
 export async function checkManifest(
-  runDir: string,
+  reader: RunReader,
   history: RunHistory | undefined,
   found: Findings,
 ): Promise<Manifest | undefined> {
   const where = 'manifest.json';
-  const read = await readManifest(runDir);
+  const read = await reader.manifest();
   if (!read.ok) {
     found.add('unreadable', where, read.why);
     return undefined;
   }
   found.count('files');
-  const text = readFileSync(layout(runDir).manifest, 'utf8');
+  const text = readFileSync(layout(reader.dir).manifest, 'utf8');
   const value = JSON.parse(text) as object;
   if (text !== `${JSON.stringify(value, null, 2)}\n`)
     found.add('changed', where, 'its white space is not as the engine writes it');

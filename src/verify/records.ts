@@ -9,13 +9,14 @@ import { readPlain } from '../platform/files/read.ts';
 import { linkOf } from '../run/chain.ts';
 import { checkpointFileSchema, checkpointText, completedNodes } from '../run/checkpoint.ts';
 import { journalLines } from '../run/journal-read.ts';
-import { type RunHistory, readRun } from '../run/run-journal.ts';
+import type { RunReader } from '../run/open-run.ts';
+import type { RunHistory } from '../run/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
 import { checkViews } from './views.ts';
 
 /** The journal of the run; undefined if it cannot be read. */
-export async function checkJournal(runDir: string, found: Findings): Promise<RunHistory | undefined> {
-  const history = await readRun(runDir);
+export function checkJournal(reader: RunReader, found: Findings): RunHistory | undefined {
+  const history = reader.history();
   if (!history.ok) {
     found.add(history.missing ? 'missing' : 'changed', 'journal.jsonl', history.why);
     return undefined;
@@ -28,7 +29,7 @@ export async function checkJournal(runDir: string, found: Findings): Promise<Run
     found.cannot(
       `${late} ${late === 1 ? 'line' : 'lines'} of journal.jsonl that an owner wrote while a later one had the run`,
     );
-  checkCheckpoint(runDir, history, found);
+  checkCheckpoint(reader.dir, history, found);
   return history;
 }
 
@@ -79,12 +80,13 @@ function jsonIn(text: string): unknown {
 /** Compares the journal and the exchanges with their lengths and hashes in `counted`, the result of the latest end, and the
  *  views with what the journal gives. */
 export async function checkJournals(
-  runDir: string,
+  reader: RunReader,
   manifest: Manifest,
   history: RunHistory,
   counted: Readonly<Record<string, Mark>> | undefined,
   found: Findings,
 ): Promise<void> {
+  const { dir: runDir } = reader;
   const { marks, whole, checkpoint } = history;
   const { calls } = exchangesLayout(layout('').exchanges);
   const exchanges = hashesIn(join(runDir, calls));
@@ -106,7 +108,7 @@ export async function checkJournals(
   // A full disk has no room for the records of its suspension.
   const areWhole =
     isOver && counted['journal.jsonl']?.records === whole.records && checkpoint.status !== 'paused_disk';
-  await checkViews({ runDir, manifest, history, areWhole }, found);
+  await checkViews({ reader, manifest, history, areWhole }, found);
   if (counted === undefined) {
     found.cannot('the end of the records: the process ended before it wrote result.json');
     return;

@@ -1,16 +1,16 @@
 /** Compares the views `events.jsonl` and `trace.jsonl` with what the journal gives. */
-import { join } from 'node:path';
 import { canonicalHash, type Json, type JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { type Cursor, readJournal } from '../run/journal-read.ts';
+import type { Cursor } from '../run/journal-read.ts';
+import type { RunReader } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { recordCounts } from '../run/view-file.ts';
 import { type ViewPlaces, type ViewRecords, viewRecordsFrom } from '../run/view-records.ts';
 import { type Findings, shortJson } from './report.ts';
 
 type Viewed = {
-  readonly runDir: string;
+  readonly reader: RunReader;
   readonly manifest: Manifest;
   readonly history: RunHistory;
   /** The views were flushed at the end of the run, and nothing was recorded since. */
@@ -31,27 +31,26 @@ const notCompared: ReadonlySet<string> = new Set([
 ]);
 
 export async function checkViews(run: Viewed, found: Findings): Promise<void> {
-  const { events, trace } = layout('');
-  await checkView(run, events, ({ events }) => events, notCompared, found);
+  await checkView(run, 'events', notCompared, found);
   // The trace has the type as the graph spells it.
-  await checkView(run, trace, ({ trace }) => trace, new Set([...notCompared, 'node_type']), found);
+  await checkView(run, 'trace', new Set([...notCompared, 'node_type']), found);
 }
 
 /** The records that the journal gives are in the view, in their order. */
 async function checkView(
-  { runDir, manifest, history: { lines }, areWhole }: Viewed,
-  where: string,
-  part: (records: ViewRecords) => readonly object[],
+  { reader, manifest, history: { lines }, areWhole }: Viewed,
+  view: 'events' | 'trace',
   except: ReadonlySet<string>,
   found: Findings,
 ): Promise<void> {
-  const should = recordsOf(viewRecordsFrom(1, lines, manifest, places), part);
+  const where = layout('')[view];
+  const should = recordsOf(viewRecordsFrom(1, lines, manifest, places), view);
   let stale = 0;
   const late = ({ line, epoch }: Cursor) => {
     if (Number.isInteger(epoch) && epoch > 0) stale += 1;
     else found.add('added', where, `line ${line} belongs to no owner of the run`, { is: `epoch ${epoch}` });
   };
-  for await (const entry of readJournal(join(runDir, where), undefined, late)) {
+  for await (const entry of reader.view(view, undefined, late)) {
     const line = `line ${entry.cursor.line}`;
     if (entry.kind === 'unreadable') return found.add('changed', where, `${line} ${entry.why}`);
     const { record } = entry;
@@ -84,9 +83,9 @@ const places: ViewPlaces = {
 
 function* recordsOf(
   all: Iterable<{ readonly records: ViewRecords }>,
-  part: (records: ViewRecords) => readonly object[],
+  view: 'events' | 'trace',
 ): Generator<JsonObject> {
-  for (const { records } of all) yield* part(records) as readonly JsonObject[];
+  for (const { records } of all) yield* records[view] as readonly JsonObject[];
 }
 
 function isSame(should: JsonObject, is: JsonObject, except: ReadonlySet<string>): boolean {

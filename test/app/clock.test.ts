@@ -8,7 +8,7 @@ import type { Host } from '../../src/app/types.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { realClock } from '../../src/platform/clock.ts';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { newRunId } from '../../src/run/runs.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn } from '../support/doors.ts';
@@ -119,7 +119,7 @@ test('what the engine that wrote the last checkpoint worked after it counts, too
   // As if it had been killed two hours after it: the line of the stop is missing.
   const lines = readFileSync(at.journal, 'utf8').trim().split('\n');
   writeFileSync(at.journal, `${lines.slice(0, -1).join('\n')}\n`);
-  const history = await readRun(at.root);
+  const history = openRun(at.root).history();
   if (!history.ok) throw new Error(history.why);
   const { checkpoint: state } = history;
   const path = join(at.locks, '000001.json');

@@ -16,7 +16,7 @@ import type { Finished, Host } from '../../src/app/types.ts';
 import type { Refusal } from '../../src/core/diagnostic.ts';
 import type { RunEvent } from '../../src/core/events.ts';
 import { findMoment } from '../../src/run/moment.ts';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 
 let folder: string;
 let told: string[];
@@ -103,7 +103,7 @@ describe('a run from a program', () => {
   it('can be forked and replayed', async () => {
     ran(await startLocalRun(await twoSteps(), where('a'), plainFlags(), doors));
     const dir = join(folder, 'runs/a');
-    const read = await readRun(dir);
+    const read = openRun(dir).history();
     if (!read.ok) throw new Error(read.why);
     const moment = findMoment(read.records, { node: 'one' });
     if (!moment.ok) throw new Error(moment.why);

@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { expect, test, vi } from 'vitest';
 import { unreportedEnd } from '../../src/app/run/complete-run.ts';
 import { resumeRun, startRun } from '../../src/app/run/index.ts';
-import { loadRunState } from '../../src/app/run/run-state.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { isStopped, processId } from '../../src/platform/process/table.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
@@ -211,13 +211,13 @@ test('an end that was read before another process resumed the run changes nothin
   const growing = stuck.replace('exit 3', 'echo once >> a.txt; exit 3');
   const { start, graph, doors, flags, dir, at } = await ground(it, growing);
   await start();
-  const then = await loadRunState(dir);
+  const then = await openRun(dir).stored();
   if ('problems' in then) throw new Error('the run can be read');
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 3 } });
   const result = readFileSync(at.result, 'utf8');
   const { manifest, history } = then;
   const atLast = () => expect.unreachable('no release is deferred');
-  expect(await unreportedEnd(dir, manifest, history, false, { ...doors, atLast })).toBeUndefined();
+  expect(await unreportedEnd(openRun(dir), manifest, history, false, { ...doors, atLast })).toBeUndefined();
   expect(readFileSync(`${at.workspace}/a.txt`, 'utf8')).toBe('once\nonce\n');
   expect(readFileSync(at.result, 'utf8')).toBe(result);
   expect(await resumeRun(dir, graph, flags, doors)).toMatchObject({ result: { stages: 4 } });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { startRun } from '../../src/app/run/index.ts';
 import { layout, nodeLayout } from '../../src/core/records/layout.ts';
 import { hashArtifacts } from '../../src/run/artifacts.ts';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 
@@ -29,7 +29,7 @@ test.each([
   const ended = await startRun(graph, where, plainFlags, quietDoors(it.dir, { FACTORY_SANDBOX: 'none' }));
   expect(ended).toMatchObject({ code: 0, result: { stages: 4 } });
   const at = layout(it.at('runs', 'r1'));
-  const read = await readRun(at.root);
+  const read = openRun(at.root).history();
   const first = read.ok ? read.records.find((one) => one.type === 'Visit' && one.node === 'a') : undefined;
   const archive = join(nodeLayout(at.node('a')).visits, '1');
   expect(readFileSync(join(archive, 'tool.stdout.txt'), 'utf8')).toBe('1\n');

@@ -3,10 +3,10 @@ import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { completeResult } from '../../src/app/run/complete-run.ts';
-import { loadRunState } from '../../src/app/run/run-state.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { runResultSchema } from '../../src/core/records/result.ts';
 import { livingOwners } from '../../src/run/lock.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
@@ -210,7 +210,7 @@ test('completing a suspended run does not overwrite what another process has don
   expect((await it.start()).code).toBe(75);
   const runDir = join(it.path, '.factory/runs/r1');
   const result = runResultSchema().parse(it.json('.factory/runs/r1/result.json'));
-  const before = await loadRunState(runDir);
+  const before = await openRun(runDir).stored();
   if ('problems' in before) throw new Error('the run can be read');
   expect((await it.resume('r1', { now: true })).code).toBe(0);
   const files = ['result.json', 'manifest.json', 'checkpoint.json'];
@@ -221,7 +221,7 @@ test('completing a suspended run does not overwrite what another process has don
   const doors = { cwd: it.path, env: {}, clock: it.clock, signal, watcher, log() {} };
   const { manifest, history } = before;
   const end = { manifest, state: history.checkpoint, result };
-  expect(await completeResult(runDir, end, false, doors)).toBe('theirs');
+  expect(await completeResult(openRun(runDir), end, false, doors)).toBe('theirs');
   expect(read()).toEqual(ended);
 });
 

@@ -4,14 +4,13 @@ import { expect, test } from 'vitest';
 import { resumeRun, startRun } from '../../src/app/run/index.ts';
 import { restoreWorkspace } from '../../src/app/run/restore-workspace.ts';
 import { type ResumeChange, storeResumeChange } from '../../src/app/run/resume-changes.ts';
-import { loadRunState } from '../../src/app/run/run-state.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { sha256 } from '../../src/core/sha256.ts';
 import { fence } from '../../src/platform/files/fence.ts';
 import { installManifest, storedText } from '../../src/run/inputs.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { openRunJournal, type RunHistory } from '../../src/run/run-journal.ts';
-import { readManifest } from '../../src/run/runs.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
@@ -60,7 +59,7 @@ test('after a crash at any write the run continues with all old texts or with al
   for (let cutAt = 0, whole = false; !whole; cutAt++) {
     rmSync(dir, { recursive: true, force: true });
     cpSync(it.at('begun'), dir, { recursive: true });
-    const stands = await loadRunState(dir);
+    const stands = await openRun(dir).stored();
     if ('problems' in stands) throw new Error('the run cannot be read');
     const { manifest, history } = stands;
     const { spec } = manifest.variables;
@@ -92,7 +91,7 @@ test('after a crash at any write the run continues with all old texts or with al
     // With another limit, which changes the manifest again.
     const resumed = await resumeRun(dir, graph, { ...plainFlags, max_steps: 50 }, doors);
     expect(resumed).toMatchObject({ code: 0 });
-    const after = await readManifest(dir);
+    const after = await openRun(dir).manifest();
     const kept = storedText(dir, (after.ok && after.manifest.variables['spec']?.file?.sha256) || '') ?? '';
     const said = [
       kept,

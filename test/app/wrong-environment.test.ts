@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { forkRun, resumeRun, startRun } from '../../src/app/run/index.ts';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { temp } from '../platform/temp.ts';
 import { plainFlags, quietDoors } from '../support/doors.ts';
 
@@ -23,7 +23,7 @@ async function begun(dir: string) {
   await start('old', plain);
   const old = join(runsDir, 'old');
   const fork = async (env: Readonly<Record<string, string>>) => {
-    const read = await readRun(old);
+    const read = openRun(old).history();
     const visit = read.ok ? read.records[1] : undefined;
     if (!read.ok || visit?.type !== 'Visit') throw new Error('the run has made a visit');
     const moment = { ok: true, visit, before: false, snapshot: visit.after, records: read.records } as const;

@@ -6,7 +6,8 @@ import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { Json } from '../../src/core/json.ts';
 import { saidNothing } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
-import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { openRunJournal, startJournal } from '../../src/run/run-journal.ts';
 import { beginRun, commitPaths, type Files, put, repository, toolIo, when } from '../builder/support.ts';
 import { call, type Flags } from '../support/verb.ts';
 
@@ -20,7 +21,7 @@ async function writeState(
   const at = when.toISOString();
   const begun = { context: {}, origins: {}, next_node: 'commit', snapshot: 's', manifest_sha256: '' };
   await startJournal(dir, 'RUN1', { type: 'Start', at, ...begun });
-  const history = await readRun(dir);
+  const history = openRun(dir).history();
   if (!history.ok) throw new Error(history.why);
   const journal = await openRunJournal(dir, { runId: 'RUN1', epoch: 1, sync: false }, history);
   const outcome = { ...saidNothing, status: 'success' } as const;

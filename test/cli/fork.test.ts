@@ -3,7 +3,7 @@ import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { house, treeOf } from '../support/house.ts';
 import { damageText } from '../support/run-texts.ts';
 import { withoutSync } from '../support/without-sync.ts';
@@ -41,7 +41,7 @@ const runs = '.factory/runs';
 
 /** What a run has come to, whichever run it is and whenever it was. */
 async function endOf(dir: string) {
-  const read = await readRun(dir);
+  const read = openRun(dir).history();
   if (!read.ok) throw new Error(read.why);
   const { run_id: _, epoch: __, at: ___, elapsed_ms: ____, node_ms: _____, ...state } = read.checkpoint;
   return { ...state, workspace: treeOf(join(dir, 'workspace')) };

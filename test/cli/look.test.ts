@@ -1,4 +1,5 @@
 /** Commands that read a run: closed output, runs that change meanwhile, and control characters in texts of nodes. */
+
 import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +8,8 @@ import { harmless } from '../../src/cli/io.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock } from '../../src/run/lock.ts';
-import { openRunJournal, readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { openRunJournal } from '../../src/run/run-journal.ts';
 import { auditRun } from '../../src/verify/audit/audit.ts';
 import { house } from '../support/house.ts';
 import { call } from '../support/verb.ts';
@@ -140,7 +142,7 @@ test('text of a node cannot colour or hide anything, nor imitate a row of the ou
 test('a leak that failed the run is an error of its audit, and a warning after a resume', async () => {
   const { it, dir } = await ran();
   await using _ = it;
-  const read = await readRun(dir);
+  const read = openRun(dir).history();
   if (!read.ok) throw new Error(read.why);
   const { checkpoint: state } = read;
   const journal = await openRunJournal(dir, { runId: 'r', epoch: state.epoch }, read);

@@ -4,7 +4,7 @@ import { countOf } from '../../src/cli/runs.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
 import { nextOf } from '../../src/run/next-command.ts';
-import type { RunSummary } from '../../src/run/runs.ts';
+import type { RunSummary } from '../../src/run/summary.ts';
 
 const plain = { offline: false, pipeline: 'p.dot', cause: undefined };
 const noRoute = (node: string, config = false) =>

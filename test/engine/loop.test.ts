@@ -9,7 +9,7 @@ import { conditional } from '../../src/nodes/conditional.ts';
 import { exit } from '../../src/nodes/exit.ts';
 import { start } from '../../src/nodes/start.ts';
 import { StoreTrouble } from '../../src/platform/files/workspace-error.ts';
-import { readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { stateAfter } from '../../src/run/visits.ts';
 import { temp } from '../platform/temp.ts';
 import { graphOf } from '../support/graph.ts';
@@ -67,7 +67,7 @@ test('after every stage the journal, folded, gives the state that the loop conti
       });
       const end = await runLoop(ready);
       await ready.close();
-      const history = await readRun(it.dir);
+      const history = openRun(it.dir).history();
       if (!history.ok) throw new Error(history.why);
       expect(history.records).toHaveLength(states.length + 1);
       for (const [nth, state] of states.entries()) {

@@ -14,7 +14,8 @@ import { executeHere } from '../../src/engine/layers/index.ts';
 import { type Execute, surrounded } from '../../src/engine/layers/layer.ts';
 import { retry } from '../../src/engine/layers/retry.ts';
 import type { Run } from '../../src/engine/run-context.ts';
-import { openRunJournal, readRun, startJournal } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { openRunJournal, startJournal } from '../../src/run/run-journal.ts';
 import { openViewFile } from '../../src/run/view-file.ts';
 import type { Snapshots } from '../../src/workspace/snapshot.ts';
 import { defaultCaps } from '../support/caps.ts';
@@ -65,7 +66,7 @@ export async function prepared(
     snapshot: 's0',
     manifest_sha256: '',
   });
-  const history = await readRun(dir);
+  const history = openRun(dir).history();
   if (!history.ok) throw new Error(history.why);
   const view = (path: string) => openViewFile(path, options, history.lines).view;
   const [events, trace] = [view(at.events), view(at.trace)];

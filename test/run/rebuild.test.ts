@@ -3,8 +3,8 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { layout } from '../../src/core/records/layout.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { rebuildViews } from '../../src/run/rebuild.ts';
-import { readRun } from '../../src/run/run-journal.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
 
@@ -20,7 +20,7 @@ async function ran() {
   await it.run('p.dot', { runId: 'r' });
   const dir = join(it.path, '.factory/runs/r');
   const rebuild = async () => {
-    const history = await readRun(dir);
+    const history = openRun(dir).history();
     if (!history.ok) throw new Error(history.why);
     const places = { runDir: dir, input };
     const { events, trace, rewritten } = await rebuildViews(

@@ -5,7 +5,8 @@ import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { failed, succeeded } from '../../src/core/outcome.ts';
 import type { VisitFacts } from '../../src/core/records/journal.ts';
 import { layout } from '../../src/core/records/layout.ts';
-import { openRunJournal, type RunHistory, readRun, startJournal } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { openRunJournal, type RunHistory, startJournal } from '../../src/run/run-journal.ts';
 import { temp } from '../platform/temp.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -48,12 +49,12 @@ beforeEach(async (context) => {
 });
 
 const read = async (): Promise<RunHistory> => {
-  const history = await readRun(it.dir);
+  const history = openRun(it.dir).history();
   if (!history.ok) throw new Error(history.why);
   return history;
 };
 const why = async () => {
-  const history = await readRun(it.dir);
+  const history = openRun(it.dir).history();
   return history.ok ? 'it can be read' : history.why;
 };
 /** An owner of the run, after what it has read. */

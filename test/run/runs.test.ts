@@ -15,15 +15,9 @@ import type { Clock } from '../../src/core/contracts/clock.ts';
 import { manifestSchema } from '../../src/core/records/manifest.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock } from '../../src/run/lock.ts';
-import {
-  findRun,
-  listRuns,
-  makeRunsDir,
-  newRunId,
-  newRunIdProblem,
-  readManifest,
-  validRunId,
-} from '../../src/run/runs.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { findRun, makeRunsDir, newRunId, newRunIdProblem, validRunId } from '../../src/run/runs.ts';
+import { listRuns } from '../../src/run/summary.ts';
 import { temp } from '../platform/temp.ts';
 
 const put = (path: string, value: unknown) => {
@@ -259,17 +253,19 @@ test.for([
 ])('a manifest that is $name is reported with the file and a fix', async ({ text, why }) => {
   await using it = await temp();
   if (text !== undefined) put(it.at('manifest.json'), text);
-  expect(await readManifest(it.dir)).toEqual({ ok: false, why: expect.stringMatching(why) });
+  expect(await openRun(it.dir).manifest()).toEqual({ ok: false, why: expect.stringMatching(why) });
 });
 
 test('a pipe or a huge file instead of a manifest is neither waited for nor read into memory', async () => {
   await using it = await temp();
   execFileSync('mkfifo', [it.at('manifest.json')]);
-  expect(await readManifest(it.dir)).toMatchObject({ why: expect.stringContaining('is no file') });
+  expect(await openRun(it.dir).manifest()).toMatchObject({ why: expect.stringContaining('is no file') });
   put(it.at('other'), '');
   truncateSync(it.at('other'), 3e9);
   renameSync(it.at('other'), it.at('manifest.json'));
-  expect(await readManifest(it.dir)).toMatchObject({ why: expect.stringContaining('has 3000000000 bytes') });
+  expect(await openRun(it.dir).manifest()).toMatchObject({
+    why: expect.stringContaining('has 3000000000 bytes'),
+  });
 });
 
 test.for([
@@ -280,7 +276,7 @@ test.for([
 ])('a manifest whose words lead elsewhere is none: %o', async (words) => {
   await using it = await temp();
   put(it.at('manifest.json'), JSON.stringify({ schema_version: 1, ...words }));
-  const read = await readManifest(it.dir);
+  const read = await openRun(it.dir).manifest();
   const [name = ''] = Object.keys(words);
   // Of many findings the first three are reported.
   expect(

@@ -16,9 +16,9 @@ import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { removeTree } from '../../src/platform/files/remove.ts';
 import { beginning, type Cursor, readJournal } from '../../src/run/journal-read.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { rebuildViews } from '../../src/run/rebuild.ts';
-import { openRunJournal, readRun } from '../../src/run/run-journal.ts';
-import { readManifest } from '../../src/run/runs.ts';
+import { openRunJournal } from '../../src/run/run-journal.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
 
@@ -61,8 +61,8 @@ function stoppedAfter(count: number): string {
 
 /** An owner that brings the views up to date, and resumes the run. */
 async function owner(dir: string, epoch: number): Promise<void> {
-  const history = await readRun(dir);
-  const read = await readManifest(dir);
+  const history = openRun(dir).history();
+  const read = await openRun(dir).manifest();
   if (!history.ok || !read.ok) throw new Error('unreadable');
   const about = { runId: 'r', epoch };
   const { events, trace } = await rebuildViews({ manifest: read.manifest, history }, about, {

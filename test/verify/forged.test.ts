@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/core/records/checkpoint.ts';
 import type { Manifest } from '../../src/core/records/manifest.ts';
-import { readRun } from '../../src/run/run-journal.ts';
-import { readManifest } from '../../src/run/runs.ts';
+import { openRun } from '../../src/run/open-run.ts';
 import { checkDelivery, checkHistory, recordedCommits } from '../../src/verify/history.ts';
 import { Findings } from '../../src/verify/report.ts';
 import { cleanEnv } from '../support/cli.ts';
@@ -24,7 +23,7 @@ async function historyOf(
   underWay = false,
 ): Promise<Findings> {
   const dir = it.dir('b');
-  const [manifest, loaded] = [await readManifest(dir), await readRun(dir)];
+  const [manifest, loaded] = [await openRun(dir).manifest(), openRun(dir).history()];
   if (!manifest.ok || !loaded.ok) throw new Error('unreadable');
   const run = structuredClone({ checkpoint: loaded.checkpoint, manifest: manifest.manifest });
   change(run);
@@ -109,7 +108,7 @@ test('a removed history is reported as missing', async () => {
 
 test('a branch without the commits of the run is not a delivery, nor is any branch of a run without commits', async () => {
   const dir = it.dir('b');
-  const loaded = await readRun(dir);
+  const loaded = openRun(dir).history();
   if (!loaded.ok) throw new Error('unreadable');
   const { checkpoint } = loaded;
   const repo = join(dir, 'history.git');

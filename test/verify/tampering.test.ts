@@ -17,7 +17,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { withOwnHash } from '../../src/run/chain.ts';
-import { openRunJournal, readRun } from '../../src/run/run-journal.ts';
+import { openRun } from '../../src/run/open-run.ts';
+import { openRunJournal } from '../../src/run/run-journal.ts';
 import { type Ground, ground } from './ground.ts';
 
 let it: Ground;
@@ -276,7 +277,7 @@ test('without a result the journal still tells a changed view', async () => {
 
 test('late lines of a previous owner and remains of a killed node are reported as not checked', async () => {
   cpSync(it.dir('f'), it.dir('late'), { recursive: true, preserveTimestamps: true });
-  const history = await readRun(it.dir('late'));
+  const history = openRun(it.dir('late')).history();
   if (!history.ok) throw new Error(history.why);
   const { checkpoint: state, manifestSha256 } = history;
   const journal = await openRunJournal(it.dir('late'), { runId: 'f', epoch: 2 }, history);

@@ -1,16 +1,16 @@
 /** The events of a run as commands and endpoints show them. */
 import type { JsonObject } from '../../core/json.ts';
-import { layout } from '../../core/records/layout.ts';
-import { readJournal } from '../../run/journal-read.ts';
+import { openRun } from '../../run/open-run.ts';
 import type { EventPage, StoredEvent } from '../answers.ts';
 import { textsWithheld, type Withheld } from './withheld.ts';
 
 /** At most `limit` events of the run in `dir`, those with a greater `seq` than `after`. */
 export async function listEvents(dir: string, after: number, limit: number): Promise<EventPage> {
-  const withheld = await textsWithheld(dir);
+  const reader = openRun(dir);
+  const withheld = await textsWithheld(reader);
   const events: StoredEvent[] = [];
   let more = false;
-  for await (const entry of readJournal(layout(dir).events)) {
+  for await (const entry of reader.view('events')) {
     if (entry.kind !== 'record' || !(Number(entry.record['seq']) > after)) continue;
     more = events.length === limit;
     if (more) break;

@@ -8,12 +8,12 @@ import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts'
 import { once } from '../../core/once.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
-import { layout, nodeLayout } from '../../core/records/layout.ts';
+import { nodeLayout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { namesIn, readEnds, readPart, tailOf } from '../../platform/files/read.ts';
 import { spokenCommand } from '../../run/evidence.ts';
-import { readJournal } from '../../run/journal-read.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
 import { folderOf } from './folder.ts';
@@ -79,7 +79,7 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
       why_not: lost,
     })),
     files,
-    sandbox: await sandboxOf(run.dir, row),
+    sandbox: await sandboxOf(run.reader, row),
     withheld,
   };
 }
@@ -179,11 +179,11 @@ const changesIn = (path: string): ExecutionView['changes'] =>
   };
 
 /** What confined the programs of an execution; null for one that started none. */
-async function sandboxOf(dir: string, row: ExecutionRow): Promise<string | null> {
+async function sandboxOf(reader: RunReader, row: ExecutionRow): Promise<string | null> {
   if (row.type !== 'tool' && row.type !== 'codergen' && row.type !== 'verification') return null;
   let found: string | null = null;
   // One record after the other: a trace may be larger than the memory.
-  for await (const entry of readJournal(layout(dir).trace)) {
+  for await (const entry of reader.view('trace')) {
     if (entry.kind !== 'record') continue;
     const { type, sandbox, node_id, visit } = entry.record;
     if (type === 'NodeInputCaptured' && node_id === row.node && visit === row.visit)

@@ -3,7 +3,7 @@ import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, toldReason } from '../../core/outcome.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
-import { readJournal } from '../../run/journal-read.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
 
@@ -23,13 +23,13 @@ export type ToldExecutions = {
 };
 
 /** Reads the events of a run once. */
-export async function readEvents(path: string): Promise<ToldExecutions> {
+export async function readEvents(reader: RunReader): Promise<ToldExecutions> {
   const of = new Map<string, Told>();
   let latest: ToldExecutions['latest'];
   let seq = 0;
   let last: { epoch: unknown; time: number } | undefined;
   let paused = 0;
-  for await (const entry of readJournal(path)) {
+  for await (const entry of reader.view('events')) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit, at, node_type, delay_ms, epoch, seq: number } = entry.record;
     if (typeof number === 'number') seq = number;

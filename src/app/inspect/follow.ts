@@ -1,12 +1,12 @@
 /** Follows a run from outside: its events, and what its running node prints and its model says. */
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { layout } from '../../core/records/layout.ts';
 import type { LiveText } from '../../core/records/live.ts';
 import { watchFolder } from '../../platform/files/watch.ts';
-import { type Cursor, readJournal } from '../../run/journal-read.ts';
+import type { Cursor } from '../../run/journal-read.ts';
 import { liveTextReader, type ReadText } from '../../run/live-texts.ts';
-import { isAtWork, summaryOf } from '../../run/runs.ts';
+import type { RunReader } from '../../run/open-run.ts';
+import { isAtWork, summaryOf } from '../../run/summary.ts';
 
 export type Followed =
   /** A record of `events.jsonl`, unchecked; `runEventSchema` (core/events.ts) types those of this version. */
@@ -42,17 +42,18 @@ const mostEvents = 1000;
 
 /** Yields the events of a run so far, then those and the texts that come, in the order of their times.
  *
- *      for await (const one of followRun(dir, { clock, until: 'aborted', signal, texts: true, after: lastSeq }))
+ *      for await (const one of followRun(openRun(dir), { clock, until: 'aborted', signal, texts: true, after: lastSeq }))
  *        if (one.kind === 'event') send('event', one.seq, one.record);
  *
  *  It notices changes by a watch on the run directory and holds nothing of the run: leaving the loop ends it. The texts of
  *  an execution begin with its first one, also for a reader that comes late; of one that ended quickly there are none, and
  *  whole outputs are in the folder of the execution. Texts of nodes that see the holdout are never among them. */
-export async function* followRun(dir: string, options: FollowOptions): AsyncGenerator<Followed> {
+export async function* followRun(run: RunReader, options: FollowOptions): AsyncGenerator<Followed> {
   const { clock, signal, until } = options;
+  const { dir } = run;
   const bell = openBell(dir, clock);
   const reader = options.texts === true ? liveTextReader(dir) : undefined;
-  const events = eventReader(dir, options);
+  const events = eventReader(run, options);
   try {
     while (signal?.aborted !== true) {
       // Asked before the last look, so that the last words are not missed.
@@ -108,14 +109,13 @@ function merged(events: readonly Timed[], texts: readonly Timed[]): readonly Fol
 const ends = /^Pipeline(?:Completed|Failed|Interrupted|Parked)$/;
 
 /** Reads on in `events.jsonl` at each call. */
-function eventReader(dir: string, { from, after = Number.NEGATIVE_INFINITY }: FollowOptions) {
-  const path = layout(dir).events;
+function eventReader(run: RunReader, { from, after = Number.NEGATIVE_INFINITY }: FollowOptions) {
   let cursor = from;
   let last = '';
   return {
     async read(): Promise<readonly Timed[]> {
       const found: Timed[] = [];
-      for await (const entry of readJournal(path, cursor)) {
+      for await (const entry of run.view('events', cursor)) {
         cursor = entry.cursor;
         if (entry.kind === 'unreadable') {
           found.push({ at: '', item: { kind: 'unreadable', line: entry.cursor.line } });

@@ -7,7 +7,7 @@ import { unreachable } from '../../core/json.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import type { Context } from '../../core/outcome.ts';
 import { printed } from '../../run/result.ts';
-import type { RunSummary } from '../../run/runs.ts';
+import type { RunSummary } from '../../run/summary.ts';
 import type { RunRow } from './shapes.ts';
 
 export type HeadlineFacts = {

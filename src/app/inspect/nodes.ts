@@ -1,13 +1,17 @@
 /** The nodes that a run has executed, each once with what its executions took together. */
-import { layout } from '../../core/records/layout.ts';
-import { readJournal } from '../../run/journal-read.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import { costsIn } from '../run/budget.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { NodeRow } from './shapes.ts';
 
 /** In the order in which the run came to them first. */
-export async function nodeRowsOf({ dir, executions, history, manifest }: InspectedRun): Promise<NodeRow[]> {
-  const sandboxes = await sandboxesIn(dir);
+export async function nodeRowsOf({
+  reader,
+  executions,
+  history,
+  manifest,
+}: InspectedRun): Promise<NodeRow[]> {
+  const sandboxes = await sandboxesIn(reader);
   const costs = costsIn(history.calls, manifest);
   const rows = new Map<string, NodeRow>();
   const retries = new Map<string, number>(
@@ -29,10 +33,10 @@ export async function nodeRowsOf({ dir, executions, history, manifest }: Inspect
 }
 
 /** By node, what confined the programs of its latest execution, as the trace says. */
-async function sandboxesIn(dir: string): Promise<ReadonlyMap<string, string>> {
+async function sandboxesIn(reader: RunReader): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   // One record after the other: a trace may be larger than the memory.
-  for await (const entry of readJournal(layout(dir).trace)) {
+  for await (const entry of reader.view('trace')) {
     if (entry.kind !== 'record') continue;
     const { type, sandbox, node_id } = entry.record;
     if (type === 'NodeInputCaptured' && typeof sandbox === 'string') found.set(String(node_id), sandbox);

@@ -2,10 +2,9 @@
 import { basename } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
-import { type RunHistory, readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
+import { openRun, type RunReader } from '../../run/open-run.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { executionsOf, readEvents, type ToldExecutions } from './executions.ts';
 import { type InspectDoors, inspectRow } from './rows.ts';
@@ -14,6 +13,7 @@ import { type Withheld, withheldIn } from './withheld.ts';
 
 export type InspectedRun = {
   readonly dir: string;
+  readonly reader: RunReader;
   readonly row: RunRow;
   readonly manifest: Manifest;
   readonly graph: Graph | undefined;
@@ -28,14 +28,15 @@ export type InspectedRun = {
 export async function readForViews(dir: string, doors: InspectDoors): Promise<InspectedRun | Refusal> {
   const row = await inspectRow(dir, doors);
   if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
-  const history = await readRun(dir);
+  const reader = openRun(dir);
+  const history = reader.history();
   if (!history.ok) return refused('run-files', history.why);
-  const read = await readManifest(dir);
+  const read = await reader.manifest();
   if (!read.ok) return refused('manifest', read.why);
   const { manifest } = read;
   const graph = storedGraph(manifest);
   const withheld = withheldIn(manifest, graph, history);
-  const events = await readEvents(layout(dir).events);
+  const events = await readEvents(reader);
   const executions = executionsOf({
     ...{ history, events, graph, withheld },
     status: row.status,
@@ -43,6 +44,7 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
   });
   return {
     dir,
+    reader,
     row: { ...row, run_id: basename(dir) },
     manifest,
     graph,

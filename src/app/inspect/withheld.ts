@@ -2,8 +2,8 @@
 import type { Graph } from '../../core/graph.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
-import { type RunHistory, readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
+import type { RunReader } from '../../run/open-run.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
 /** Whether texts of a node are withheld. */
@@ -25,11 +25,11 @@ export function withheldIn(
   };
 }
 
-/** Of the run in `dir`; everything of one that cannot be read. */
-export async function textsWithheld(dir: string): Promise<Withheld> {
-  const read = await readManifest(dir);
+/** Of that run; everything of one that cannot be read. */
+export async function textsWithheld(reader: RunReader): Promise<Withheld> {
+  const read = await reader.manifest();
   if (!read.ok) return () => true;
   if (read.manifest.holdout === undefined) return nothing;
-  const history = await readRun(dir);
+  const history = reader.history();
   return history.ok ? withheldIn(read.manifest, storedGraph(read.manifest), history) : () => true;
 }

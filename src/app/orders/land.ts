@@ -21,8 +21,8 @@ import { BadJsonRecord } from '../../platform/files/json-record.ts';
 import { readSome } from '../../platform/files/read.ts';
 import { makeFolder, systemWords } from '../../platform/files/write.ts';
 import { GitError, sourceGit } from '../../platform/git.ts';
-import { readRun } from '../../run/run-journal.ts';
-import { namedRun, readManifest } from '../../run/runs.ts';
+import { openRun } from '../../run/open-run.ts';
+import { namedRun } from '../../run/runs.ts';
 import { recordDelivery } from '../delivered.ts';
 import type { Finished } from '../types.ts';
 import { type OrderEnding, writeReport } from './report.ts';
@@ -163,12 +163,13 @@ async function landRun(
   const { env } = doors;
   const run = layout(result.run_dir);
   // Without a sandbox a check can write there.
-  const manifest = await readManifest(result.run_dir);
+  const reader = openRun(result.run_dir);
+  const manifest = await reader.manifest();
   if (!manifest.ok) throw new BadJsonRecord(manifest.why);
   const history = historyGit(run.history, env);
   const head = await history.text(['rev-parse', headRef]);
   const start = await readHistoryStart(run.history);
-  const read = await readRun(run.root);
+  const read = reader.history();
   if (!read.ok) throw new BadJsonRecord(read.why);
   const stray = strayProblem(head, recordedHead(read.checkpoint.tool_state, start.first_commit));
   if (stray !== undefined)

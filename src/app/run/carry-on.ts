@@ -1,10 +1,12 @@
 /** Carries runs on to their end: new ones, and those that are resumed. */
+
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { endsByTime } from '../../core/outcome.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { amountLimits, type LimitName, limitRecorded } from '../../core/settings/limits.ts';
+import { openRun, type RunReader, type StoredRun } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -13,7 +15,7 @@ import { completeResult, unreportedEnd } from './complete-run.ts';
 import type { NewRun } from './create.ts';
 import { executeRun } from './execute-run.ts';
 import { finishedRun } from './run-end.ts';
-import { checkRunOwner, loadRunState, type StoredRun } from './run-state.ts';
+import { checkRunOwner } from './run-state.ts';
 import { type TermsRequest, termsOf, withTerms } from './terms.ts';
 import { type AddedNode, addedBefore, checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
 import { outageClock, stillParked } from './wait.ts';
@@ -34,14 +36,15 @@ export async function carryOn(
   // These flags count once: the manifest keeps their values, or they were meant for the first resume.
   const later: RunFlags = { ...flags, vars: {}, acceptChanges: false, takeOver: false, now: false };
   const { agent_script: _, prices: __, ...again } = later;
-  let ended = isNew ? await executeRun(run, flags, host) : undefined;
+  const reader = openRun(run.runDir);
+  let ended = isNew ? await executeRun(run, reader, flags, host) : undefined;
   while (ended === undefined || resumesAgain(ended, flags, host)) {
     const [begins, now] = ended === undefined ? [existing, flags] : [undefined, again];
-    const sleeping = await stillParked(existing.runDir, begins, now, host, patience);
+    const sleeping = await stillParked(reader, begins, now, host, patience);
     if (typeof sleeping === 'object') return sleeping;
     // This process checked the inputs before it waited, so the run keeps the texts of that time.
     const waited = ended !== undefined || (sleeping === 'slept' && !flags.acceptChanges);
-    ended = await resume(existing, now, host, waited);
+    ended = await resume(existing, reader, now, host, waited);
   }
   return ended;
 }
@@ -51,12 +54,13 @@ const resumesAgain = (ended: Finished | Refusal, flags: RunFlags, { signal }: Ho
 
 async function resume(
   run: ExistingRun,
+  reader: RunReader,
   flags: RunFlags,
   host: Host,
   waited: boolean,
 ): Promise<Finished | Refusal> {
   const { runDir, graph } = run;
-  const recorded = await loadRunState(runDir);
+  const recorded = await reader.stored();
   if ('problems' in recorded) return recorded;
   const { manifest, history } = recorded;
   const stored = storedGraph(manifest);
@@ -64,7 +68,7 @@ async function resume(
   const finished = await finishedRun(manifest, history, runDir, host);
   if (finished !== undefined) {
     const end = { manifest, state: history.checkpoint, result: finished.result };
-    const completed = await completeResult(runDir, end, takeOver, host);
+    const completed = await completeResult(reader, end, takeOver, host);
     return typeof completed === 'object' ? completed : finished;
   }
   const wrongOwner = checkRunOwner(runDir);
@@ -72,7 +76,7 @@ async function resume(
   const checked = await checkUnchangedInputs(manifest, { stored, graph, keeps: waited }, flags, host);
   if ('problems' in checked) return checked;
   if (!raisesLimits(flags, manifest)) {
-    const unreported = await unreportedEnd(runDir, manifest, history, takeOver, host);
+    const unreported = await unreportedEnd(reader, manifest, history, takeOver, host);
     if (unreported !== undefined) return unreported;
   }
   for (const change of checked.accepted) host.log('warn', `accepted: ${change.message}`);
@@ -92,7 +96,7 @@ async function resume(
     files: fresh?.files ?? {},
     script: terms.script.text,
   };
-  return executeRun({ runDir, terms, change, waited }, flags, host);
+  return executeRun({ runDir, terms, change, waited }, reader, flags, host);
 }
 
 /** A fork that accepted the texts of its pipeline file is compared with that file from then on. */

@@ -9,6 +9,7 @@ import { testStop } from '../../engine/loop.ts';
 import { openHoldout, revealHoldout } from '../../holdout/mount.ts';
 import { fence } from '../../platform/files/fence.ts';
 import { acquireLock, type Lock, notReleased } from '../../run/lock.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import type { Finished, Host } from '../types.ts';
@@ -16,18 +17,19 @@ import { hasLeftovers, removeLeftovers } from './leftovers.ts';
 import { openEndRecords } from './open-records.ts';
 import { restoreProblem } from './restore-workspace.ts';
 import { endOf, hasResult, releaseLock, settleRun, writeResult } from './run-end.ts';
-import { checkRunOwner, loadRunState } from './run-state.ts';
+import { checkRunOwner } from './run-state.ts';
 
 /** The result of a run that ended at no exit, if its engine was killed before it could report it: this resume reports it, and
  *  only the next one repeats the node. Undefined for any other run, for one with another owner, and for one that a disk error
  *  stopped: its result could not be written, and the disk has space again now. */
 export async function unreportedEnd(
-  runDir: string,
+  reader: RunReader,
   manifest: Manifest,
   history: RunHistory,
   takeOver: boolean,
   host: Host,
 ): Promise<Finished | Refusal | undefined> {
+  const { dir: runDir } = reader;
   const state = history.checkpoint;
   if (state.ended === null || state.ended.disk === true) return undefined;
   const end = await endOf(manifest, history, runDir, host);
@@ -38,8 +40,8 @@ export async function unreportedEnd(
   if (written && !(await notReleased(runDir, state.epoch))) return undefined;
   const about = { manifest, state, result: end.result };
   const completed = written
-    ? await completeOwned(runDir, about, takeOver, host)
-    : await completeResult(runDir, about, takeOver, host);
+    ? await completeOwned(reader, about, takeOver, host)
+    : await completeResult(reader, about, takeOver, host);
   if (typeof completed === 'object') return completed;
   // Another engine may have completed it, or may still be running.
   return completed === undefined || (!written && (await isWritten())) ? end : undefined;
@@ -52,24 +54,26 @@ type KnownEnd = { readonly manifest: Manifest; readonly state: Checkpoint; reado
  *  damaged. `state` is its last one. Changes nothing if the run is complete, or `theirs`: it is being completed by its owner, or
  *  was resumed meanwhile. Refuses if the holdout cannot be read, or if the run belongs to another user. */
 export async function completeResult(
-  runDir: string,
+  reader: RunReader,
   end: KnownEnd,
   takeOver: boolean,
   host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
+  const { dir: runDir } = reader;
   const isWritten = await hasResult(runDir, end.result);
   if (isWritten && !(await hasLeftovers(runDir))) return undefined;
   const wrongOwner = checkRunOwner(runDir);
   if (wrongOwner !== undefined) return isWritten ? undefined : wrongOwner;
-  return completeOwned(runDir, end, takeOver, host);
+  return completeOwned(reader, end, takeOver, host);
 }
 
 async function completeOwned(
-  runDir: string,
+  reader: RunReader,
   end: KnownEnd,
   takeOver: boolean,
   host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
+  const { dir: runDir } = reader;
   const answer = await acquireLock(runDir, { clock: host.clock, takeOver });
   if (answer.kind === 'refused') return 'theirs';
   const { lock } = answer;
@@ -78,7 +82,7 @@ async function completeOwned(
   try {
     await removeLeftovers(runDir);
     if (await hasResult(runDir, end.result)) return undefined;
-    const completed = await completeFiles(lock, runDir, end, host);
+    const completed = await completeFiles(lock, reader, end, host);
     if (completed === 'theirs') ending = undefined;
     return completed;
   } catch (error) {
@@ -93,12 +97,13 @@ async function completeOwned(
 
 async function completeFiles(
   lock: Lock,
-  runDir: string,
+  reader: RunReader,
   { manifest, state, result }: KnownEnd,
   host: Host,
 ): Promise<Refusal | 'theirs' | undefined> {
+  const { dir: runDir } = reader;
   const at = layout(runDir);
-  const recorded = await loadRunState(runDir);
+  const recorded = await reader.stored();
   if ('problems' in recorded) return recorded;
   if (!isDeepStrictEqual(recorded.history.checkpoint, state)) return 'theirs';
   const { ended, snapshot } = state;

@@ -11,6 +11,7 @@ import { beforeRemaking, beforeWrite, fence, Superseded } from '../../platform/f
 import { removeTree } from '../../platform/files/remove.ts';
 import { closeAll } from '../../run/journal.ts';
 import { acquireLock } from '../../run/lock.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
 import type { NewRun } from './create.ts';
@@ -31,6 +32,7 @@ const waitFor = (runDir: string, cwd: string): string => {
 /** Takes the run's lock, restores its workspace to the checkpoint, and runs it to its end. */
 export async function executeRun(
   task: NewRun | ResumedRun,
+  reader: RunReader,
   flags: RunFlags,
   host: Host,
 ): Promise<Finished | Refusal> {
@@ -49,7 +51,7 @@ export async function executeRun(
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
   reportStop(host, over.signal);
   keepRoom(runDir);
-  const run: OwnRun = { runDir, task, flags, host, lock, signal, open: [] };
+  const run: OwnRun = { runDir, task, reader, flags, host, lock, signal, open: [] };
   let left: RunLeft | undefined;
   try {
     const ended = await runToEnd(run);

@@ -13,7 +13,6 @@ import { openRunJournal } from '../../run/run-journal.ts';
 import type { Finished } from '../types.ts';
 import type { OwnRun } from './own-run.ts';
 import { endOf, writeResult } from './run-end.ts';
-import { loadRunState } from './run-state.ts';
 
 /** For the line of the journal, the checkpoint, the lock and the result, in bytes. */
 const room = 64 * 1024;
@@ -68,12 +67,12 @@ async function suspendForRoom(
   run: OwnRun,
   { path, error }: { readonly path: string | undefined; readonly error: Error },
 ): Promise<Finished | undefined> {
-  const { runDir, host, lock } = run;
+  const { runDir, reader, host, lock } = run;
   try {
     await closeAll(run.open);
     giveRoom(runDir);
     await removeTree(layout(runDir).scratch);
-    const recorded = await loadRunState(runDir);
+    const recorded = await reader.stored();
     if ('problems' in recorded || recorded.history.checkpoint.ended !== null) return undefined;
     const { history, manifest } = recorded;
     const { completed_nodes: _, ...state } = history.checkpoint;
@@ -105,7 +104,7 @@ async function suspendForRoom(
 
 /** The result of the run, which is written where there is room. */
 async function suspended(run: OwnRun, manifest: Parameters<typeof endOf>[0]): Promise<Finished | undefined> {
-  const recorded = await loadRunState(run.runDir);
+  const recorded = await run.reader.stored();
   if ('problems' in recorded) return undefined;
   const end = await endOf(manifest, recorded.history, run.runDir, run.host);
   if (end !== undefined) run.ending = end.result;

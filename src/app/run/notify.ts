@@ -9,7 +9,7 @@ import { type Post, realPost } from '../../platform/http.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { realSpawn } from '../../platform/process/spawn.ts';
 import { needsAttention } from '../../run/next-command.ts';
-import { readManifest } from '../../run/runs.ts';
+import { openRun } from '../../run/open-run.ts';
 import { titleOf } from '../inspect/title.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
@@ -58,7 +58,7 @@ export const isUrl = (target: string): boolean => /^https?:\/\//i.test(target);
 
 /** The facts of the notice: nothing in it is a secret, and no text of a holdout. */
 async function factsOf(runDir: string, left: RunLeft) {
-  const read = await readManifest(runDir);
+  const read = await openRun(runDir).manifest();
   const manifest = read.ok ? read.manifest : undefined;
   const title = manifest === undefined ? '' : await titleOf(runDir, manifest, storedGraph(manifest));
   const about = { run_id: manifest?.run_id ?? '', title, pipeline: manifest?.pipeline_path ?? '' };

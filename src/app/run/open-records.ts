@@ -1,4 +1,5 @@
 /** Opens the records of a run: the exchanges with agents, the events and the trace, the journal, the costs. */
+
 import type { ParsedGraph } from '../../core/graph.ts';
 import { codergens } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -8,6 +9,7 @@ import type { Run } from '../../engine/run-context.ts';
 import { Superseded } from '../../platform/files/fence.ts';
 import type { ExchangeLog } from '../../run/exchanges.ts';
 import { marksByPath } from '../../run/marks.ts';
+import type { StoredRun } from '../../run/open-run.ts';
 import { rebuildViews } from '../../run/rebuild.ts';
 import { openRunJournal, type RunJournal } from '../../run/run-journal.ts';
 import type { ViewFile } from '../../run/view-file.ts';
@@ -15,7 +17,6 @@ import type { Snapshots } from '../../workspace/snapshot.ts';
 import type { Host } from '../types.ts';
 import { openRunBudget } from './budget.ts';
 import type { LoadedRun } from './own-run.ts';
-import type { StoredRun } from './run-state.ts';
 
 /** What only some runs have, loaded for them only: the record of exchanges with agents, and a replay's answers. */
 export async function exchangesOfRun(run: LoadedRun & { readonly snapshots: Snapshots }) {

@@ -8,15 +8,15 @@ import { clearLeftovers } from './leftovers.ts';
 import type { LoadedRun, OwnRun } from './own-run.ts';
 import { restoreWorkspace } from './restore-workspace.ts';
 import { finishedRun } from './run-end.ts';
-import { loadRunState, processMarker } from './run-state.ts';
+import { processMarker } from './run-state.ts';
 
 /** The run as its records have it; `manifest` has the changes of this resume. Ends here if the run has finished. */
 export async function recordedState(run: OwnRun) {
-  const { runDir, task, lock, host } = run;
+  const { runDir, task, reader, lock, host } = run;
   const resumes = 'change' in task;
   // With a later epoch another process has had the run between its creation and our lock.
   const created = resumes || lock.epoch > 1 ? undefined : task.state;
-  const recorded = created ?? (await loadRunState(runDir));
+  const recorded = created ?? (await reader.stored());
   if ('problems' in recorded) return recorded;
   const manifest = resumes ? task.change.manifest : recorded.manifest;
   const finished = await finishedRun(manifest, recorded.history, runDir, host);

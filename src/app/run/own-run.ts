@@ -1,14 +1,15 @@
 /** A run whose lock this process holds, and how it is opened part by part. */
+
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { RunResult } from '../../core/records/result.ts';
 import type { SealedHoldout } from '../../holdout/mount.ts';
 import type { Closing } from '../../run/journal.ts';
 import type { Lock } from '../../run/lock.ts';
+import type { RunReader, StoredRun } from '../../run/open-run.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
 import type { NewRun } from './create.ts';
 import type { ResumeChange } from './resume-changes.ts';
-import type { StoredRun } from './run-state.ts';
 import type { RunTerms } from './terms.ts';
 
 /** A run that continues from its records, with the changes of this resume. */
@@ -23,6 +24,7 @@ export type ResumedRun = {
 export type OwnRun = {
   readonly runDir: string;
   readonly task: NewRun | ResumedRun;
+  readonly reader: RunReader;
   readonly flags: RunFlags;
   readonly host: Host;
   readonly lock: Lock;

@@ -17,12 +17,13 @@ import {
   type StoredExchange,
 } from '../../run/exchanges.ts';
 import { findMoment, type Moment } from '../../run/moment.ts';
+import { openRun } from '../../run/open-run.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
 import type { Host, RunFlags } from '../types.ts';
 import type { RunSeed } from './create.ts';
 import { runSeed } from './run-seed.ts';
-import { changedIn, loadRunState } from './run-state.ts';
+import { changedIn } from './run-state.ts';
 
 export type ReplayRequest = {
   /** The first execution to replay; undefined for the whole run. */
@@ -95,7 +96,7 @@ export async function readRecordedRun(runDir: string): Promise<
     }
   | Refusal
 > {
-  const recorded = await loadRunState(runDir);
+  const recorded = await openRun(runDir).stored();
   if ('problems' in recorded) return recorded;
   const { manifest, history } = recorded;
   const { records } = history;

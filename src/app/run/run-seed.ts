@@ -10,8 +10,7 @@ import type { CallRecord, RunRecord } from '../../core/records/visit.ts';
 import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
 import type { Moment } from '../../run/moment.ts';
-import { readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
+import { openRun } from '../../run/open-run.ts';
 import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
@@ -40,7 +39,8 @@ export async function runSeed(
   { cwd, env }: Host,
   answers?: RecordedAnswers,
 ): Promise<RunSeed | Refusal> {
-  const read = await readManifest(runDir);
+  const reader = openRun(runDir);
+  const read = await reader.manifest();
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
   const current = answers?.graph ?? graph ?? storedGraphInPlace(old);
@@ -56,7 +56,7 @@ export async function runSeed(
   if ('problems' in inputs) return inputs;
   const opened = await openHoldout(resolve(runDir), old, env);
   if ('problems' in opened) return opened;
-  const history = await readRun(runDir);
+  const history = reader.history();
   if (!history.ok) return refused('run-files', history.why);
   const { sealed } = opened;
   const from = { old, runDir: resolve(runDir), moment, calls: history.calls, answers };

@@ -2,7 +2,6 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import { quoteWord } from '../../core/policy/words.ts';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
@@ -14,8 +13,6 @@ import { hashArtifact } from '../../run/artifacts.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
 import { locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
-import { type RunHistory, readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
 import { realOrSame } from '../../workspace/roots.ts';
 
 /** Folder of the records that a replay follows, in `manifest.files`. */
@@ -58,24 +55,6 @@ async function changedFile(
       );
   }
   return undefined;
-}
-
-/** A run as its records have it. */
-export type StoredRun = { readonly manifest: Manifest; readonly history: RunHistory };
-
-/** The manifest of a run and its state, or why it cannot be resumed from them: a file is damaged or was changed. */
-export async function loadRunState(runDir: string): Promise<StoredRun | Refusal> {
-  const history = await readRun(runDir);
-  if (!history.ok) return refused(history.missing ? 'run-files' : 'records-changed', history.why);
-  const read = await readManifest(runDir);
-  if (!read.ok) return refused('manifest', read.why);
-  if (read.sha256 === history.manifestSha256) return { manifest: read.manifest, history };
-  const run = quoteWord(runDir);
-  return refused(
-    'records-changed',
-    `${runDir}/manifest.json was changed after the engine wrote it, so run ${read.manifest.run_id} cannot be resumed; nothing was changed`,
-    `restore a copy of the run directory (factory verify ${run} shows more), or fork the run from an execution that you trust: factory fork ${run} --at NODE@VISIT`,
-  );
 }
 
 /* Checks that a run belongs to this user. */

@@ -7,13 +7,12 @@ import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
 import { acquireLock, locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
-import { readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
 import { completeResult } from './complete-run.ts';
 import { endOf } from './run-end.ts';
-import { checkRunOwner, loadRunState } from './run-state.ts';
+import { checkRunOwner } from './run-state.ts';
 import { checkUnchangedInputs } from './unchanged-inputs.ts';
 
 /** Milliseconds between two looks at the clock during a wait: the machine may have been asleep. */
@@ -23,17 +22,18 @@ const lookMs = 60_000;
  *  Waits if `flags.wait` is set; a signal ends the wait. On the first resume (`begins`), everything that would be refused after
  *  the wait is refused before it. */
 export async function stillParked(
-  runDir: string,
+  reader: RunReader,
   begins: { readonly graph: Graph | undefined } | undefined,
   flags: RunFlags,
   host: Host,
   patience: ReturnType<typeof outageClock>,
 ): Promise<Finished | Refusal | 'slept' | undefined> {
+  const { dir: runDir } = reader;
   let announced = false;
   const alarm = wakeUpDelay(host.clock);
   const slept = () => (announced ? 'slept' : undefined);
   for (;;) {
-    const loaded = await readRun(runDir);
+    const loaded = reader.history();
     if (!loaded.ok) return slept();
     const state = loaded.checkpoint;
     const { parked } = state;
@@ -45,20 +45,20 @@ export async function stillParked(
     if (left === 0) return slept();
     const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
     if (wrongOwner !== undefined) return wrongOwner;
-    const spent = isOutage && patience(parked, left, flags.max_outage ?? (await maxOutageOf(runDir)));
+    const spent = isOutage && patience(parked, left, flags.max_outage ?? (await maxOutageOf(reader)));
     if (spent) host.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
     if (flags.wait !== true || spent || host.signal.aborted) {
-      const read = await readManifest(runDir);
+      const read = await reader.manifest();
       if (!read.ok) return undefined;
       const { manifest } = read;
       const end = await endOf(manifest, loaded, runDir, host);
       if (end === undefined) return undefined;
       if (host.signal.aborted) return { result: { ...end.result, exit_code: 130 }, code: 130 };
-      await completeResult(runDir, { manifest, state, result: end.result }, false, host);
+      await completeResult(reader, { manifest, state, result: end.result }, false, host);
       await parkAbove(host.env, parked);
       return end;
     }
-    const recorded = announced || begins === undefined ? undefined : await loadRunState(runDir);
+    const recorded = announced || begins === undefined ? undefined : await reader.stored();
     if (recorded !== undefined && 'manifest' in recorded) {
       const { manifest } = recorded;
       const texts = { stored: storedGraph(manifest), graph: begins?.graph, keeps: false };
@@ -78,8 +78,8 @@ export async function stillParked(
 }
 
 /** The longest outage that the run waits for, in milliseconds. */
-async function maxOutageOf(runDir: string): Promise<number> {
-  const read = await readManifest(runDir);
+async function maxOutageOf(reader: RunReader): Promise<number> {
+  const read = await reader.manifest();
   return (
     (read.ok ? limitRecorded(read.manifest.caps, 'max_outage') : undefined) ?? runLimits.max_outage.otherwise
   );

@@ -5,7 +5,7 @@ import { once } from '../../core/once.ts';
 import { isSource } from '../../core/policy/check-files.ts';
 import { isSourceCode } from '../../core/policy/test-files.ts';
 import { below } from '../../platform/files/names.ts';
-import { readRun } from '../../run/run-journal.ts';
+import { openRun } from '../../run/open-run.ts';
 import { contentIn, diff } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { type CheckSet, checkSetOf } from '../check-set.ts';
@@ -143,7 +143,7 @@ function workOf(run: Run, steps: number): AgentWork {
 }
 
 async function readEarlier(run: Run, snapshots: Snapshots, add: AgentWork['add']): Promise<void> {
-  const read = await readRun(run.runDir);
+  const read = openRun(run.runDir).history();
   if (!read.ok) throw new Error(`Internal: ${read.why}`);
   for (const record of read.records)
     if (record.type === 'Visit' && record.node_type === 'codergen' && record.before !== record.after)

@@ -11,8 +11,7 @@ import { sha256 } from '../../core/sha256.ts';
 import { fileVariables, mayReadIn } from '../../holdout/access.ts';
 import { type Canaries, leakFix, leaksIn } from '../../holdout/leak-scan.ts';
 import { GitError } from '../../platform/git.ts';
-import { readRun } from '../../run/run-journal.ts';
-import { readManifest } from '../../run/runs.ts';
+import { openRun } from '../../run/open-run.ts';
 import { contentIn } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
@@ -32,9 +31,10 @@ export async function auditRun(
   env: Environment,
   graphOf: (manifest: Manifest) => Graph | undefined,
 ): Promise<{ readonly report: AuditReport } | { readonly why: string }> {
-  const read = await readManifest(runDir);
+  const reader = openRun(runDir);
+  const read = await reader.manifest();
   if (!read.ok) return read;
-  const soFar = await readRun(runDir);
+  const soFar = reader.history();
   if (!soFar.ok) return soFar;
   const { manifest } = read;
   const { records } = soFar;

@@ -2,6 +2,7 @@
 import { listEvents, shownEvent } from '../../app/inspect/events.ts';
 import { followRun } from '../../app/inspect/follow.ts';
 import { textsWithheld } from '../../app/inspect/withheld.ts';
+import { openRun } from '../../run/open-run.ts';
 import type { ShownLive } from '../contract.ts';
 import { eventStream, message } from '../sse.ts';
 import type { AskedRun, Handlers, Web } from '../web.ts';
@@ -30,7 +31,8 @@ async function* runChanges(
   let piece = '';
   let last = after;
   let isReady = false;
-  let withheld = await textsWithheld(dir);
+  const reader = openRun(dir);
+  let withheld = await textsWithheld(reader);
   const row = async (): Promise<string | undefined> => {
     const read = await web.runs.row(id);
     if (read === undefined) return undefined;
@@ -42,7 +44,7 @@ async function* runChanges(
   };
   yield (await row()) ?? '';
   const { clock } = web;
-  for await (const one of followRun(dir, { clock, after, until: 'aborted', signal, texts: true })) {
+  for await (const one of followRun(reader, { clock, after, until: 'aborted', signal, texts: true })) {
     if (one.kind === 'event') {
       last = one.seq;
       piece += message('event', shownEvent(one.record, withheld), one.seq);
@@ -52,7 +54,7 @@ async function* runChanges(
     } else if (one.kind === 'caught_up') {
       const changed = await row();
       if (changed === undefined) return yield `${piece}${message('gone', { run_id: id })}`;
-      if (changed !== '') withheld = await textsWithheld(dir);
+      if (changed !== '') withheld = await textsWithheld(reader);
       piece += changed;
       if (!isReady) piece += message('ready', { last });
       isReady = true;

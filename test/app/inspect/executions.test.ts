@@ -1,7 +1,7 @@
 /** Executions as the events of a run tell them. */
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readEvents } from '../../../src/app/inspect/executions.ts';
+import { openRun } from '../../../src/run/open-run.ts';
 import { home } from '../../support/cli.ts';
 
 const event = (type: string, at: string, epoch: number, more: object = {}) =>
@@ -21,7 +21,7 @@ test('the time from each stop to its resume does not count as time of the execut
     event('StageStarted', '23:00:30', 4, build),
   ];
   await using it = await home({ 'events.jsonl': `${lines.join('\n')}\n` });
-  const { of } = await readEvents(join(it.path, 'events.jsonl'));
+  const { of } = await readEvents(openRun(it.path));
   expect(of.get('build@1')).toMatchObject({
     began: '2026-01-01T20:00:00.000Z',
     paused: 3 * 3_600_000 + 20_000,

@@ -6,6 +6,7 @@ import { startRun } from '../../../src/app/run/index.ts';
 import type { RunEvent } from '../../../src/core/events.ts';
 import { layout } from '../../../src/core/records/layout.ts';
 import { realClock } from '../../../src/platform/clock.ts';
+import { openRun } from '../../../src/run/open-run.ts';
 import { temp } from '../../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../../support/doors.ts';
 
@@ -19,7 +20,7 @@ async function followed(
 ) {
   const lines: string[] = [];
   const whole = { clock: realClock, until: 'ended', texts: true, ...options } as const;
-  for await (const one of followRun(dir, whole)) {
+  for await (const one of followRun(openRun(dir), whole)) {
     if (one.kind === 'event')
       lines.push(`${String(one.record['type'])} ${String(one.record['node_id'] ?? '')}`);
     if (one.kind === 'text')
