@@ -106,7 +106,7 @@ const hashOfText = (text: string): string => {
 /** Bytes at the end of a journal in which a resume is the last to have written. */
 const nearEnd = 64 * 1024;
 
-/** A journal with a line that no run writes names none: its reader says so. */
+/** None in a journal with a line that no run writes, which its reader reports. */
 function newestOrNone(journal: string): string | undefined {
   try {
     return newestManifest(journal);

@@ -189,3 +189,27 @@ test('an owner that opens the journal after another one has written is refused',
   appendFileSync(path(), '');
   expect(first.checkpoint.steps).toBe(0);
 });
+
+test('a reader that is kept says the same as a new one, whatever happens to the journal', async () => {
+  const reader = openRun(it.dir);
+  const same = () => expect(reader.history()).toEqual(openRun(it.dir, 'each line').history());
+  same();
+  await two();
+  same();
+  expect(reader.history()).toBe(reader.history());
+  const lines = linesNow();
+  appendFileSync(path(), '{"torn');
+  same();
+  // Another owner cuts what is torn.
+  const { journal, state } = await owner(2);
+  await journal.commit(visitOf('c', 3), state);
+  await journal.close();
+  same();
+  write([...lines.slice(0, 2), 'no JSON', ...lines.slice(3)]);
+  same();
+  expect(reader.history()).toMatchObject({ ok: false });
+  write(lines);
+  same();
+  rmSync(path());
+  same();
+});
