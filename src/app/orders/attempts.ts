@@ -12,8 +12,8 @@ import { type FailureBrief, failureBriefSchema } from '../../core/records/build.
 import { type Layout, nodeLayout } from '../../core/records/layout.ts';
 import { readSome } from '../../platform/files/read.ts';
 import { removeNow, writeFileAtomic } from '../../platform/files/write.ts';
-import { readRecords } from '../../run/journal-read.ts';
 import { readStage } from '../../run/node-directory.ts';
+import { openRun } from '../../run/open-run.ts';
 
 /** Writes JSON with sorted keys, two-space indent, ASCII escapes and a final newline: all files except `run.json`. */
 export const writeSorted = (path: string, value: Json): Promise<void> =>
@@ -198,10 +198,11 @@ type RecordedAttempt = { readonly index: number; readonly visits: ReadonlyMap<st
 /** An attempt begins with each execution of `prompt`; an execution that a resume repeats replaces the interrupted one. The
  *  outcome is read from `status.json`: the journal of a killed run may lack its last line. */
 async function attemptsOf(run: Layout): Promise<RecordedAttempt[]> {
-  const { records } = await readRecords(run.events);
   const started = new Map<number, Map<string, number>>();
   let current = 0;
-  for (const { type, node_id: node, visit } of records) {
+  for await (const entry of openRun(run.root).view('events')) {
+    if (entry.kind !== 'record') continue;
+    const { type, node_id: node, visit } = entry.record;
     if (type !== 'StageStarted' || typeof node !== 'string' || typeof visit !== 'number') continue;
     if (node === 'prompt') {
       current = visit;
