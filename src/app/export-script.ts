@@ -6,7 +6,7 @@ import type { Exchange } from '../core/records/exchange.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunRecord } from '../core/records/visit.ts';
 import { answersOf, callKey, callsOf } from '../run/answers.ts';
-import { readBody, type StoredExchange } from '../run/exchanges.ts';
+import type { ReadBody } from '../run/exchanges.ts';
 import type { Snapshots } from '../workspace/snapshot.ts';
 
 type Answer = AgentScript['answers'][string][number];
@@ -16,8 +16,8 @@ export async function exportScript(
   run: {
     readonly manifest: Manifest;
     readonly records: readonly RunRecord[];
-    readonly exchanges: readonly StoredExchange[];
-    readonly exchangesDir: string;
+    readonly exchanges: readonly Exchange[];
+    readonly body: ReadBody;
   },
   snapshots: Snapshots,
 ): Promise<{
@@ -31,11 +31,9 @@ export async function exportScript(
   for (const [node, count] of callsOf(records)) {
     const list: Answer[] = [];
     for (let call = 1; call <= count; call++) {
-      const stored = found.get(callKey(node, call));
-      if (stored === undefined) unanswered.push({ node, call });
-      list.push(
-        stored === undefined ? noAnswer : await answerOf(stored.exchange, run.exchangesDir, snapshots),
-      );
+      const exchange = found.get(callKey(node, call));
+      if (exchange === undefined) unanswered.push({ node, call });
+      list.push(exchange === undefined ? noAnswer : await answerOf(exchange, run.body, snapshots));
     }
     answers[node] = list;
   }
@@ -51,8 +49,8 @@ export async function exportScript(
 /** A prompt that could not be made counts as a call, though no agent was called. */
 const noAnswer: Answer = { fail: { class: 'config', reason: 'the recorded run called no agent here' } };
 
-async function answerOf(exchange: Exchange, dir: string, snapshots: Snapshots): Promise<Answer> {
-  const report = JSON.parse(await readBody(dir, exchange.report ?? 'null')) as AgentReport;
+async function answerOf(exchange: Exchange, body: ReadBody, snapshots: Snapshots): Promise<Answer> {
+  const report = JSON.parse(body(exchange.report ?? 'null')) as AgentReport;
   const files: NonNullable<Answer['files']> = [];
   const changes = exchange.files?.changes ?? [];
   if (exchange.files !== null && changes.length > 0) await snapshots.load(exchange.files.after);

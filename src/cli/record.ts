@@ -6,6 +6,7 @@ import { readRecordedRun } from '../app/run/replay-seed.ts';
 import { backendOf } from '../core/pipeline.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
+import { bodiesIn } from '../run/exchanges.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { findNamed } from './find-run.ts';
 import type { Io } from './io.ts';
@@ -23,7 +24,7 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   if ('problems' in record) return record;
   const at = layout(dir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
-  const { script, unanswered } = await exportScript({ ...record, exchangesDir: at.exchanges }, snapshots);
+  const { script, unanswered } = await exportScript({ ...record, body: bodiesIn(dir) }, snapshots);
   const text = `${JSON.stringify(script, null, 2)}\n`;
   const { output } = options;
   if (output === undefined) io.out(text);

@@ -7,7 +7,6 @@ import { sha256 } from '../core/sha256.ts';
 import { largeFrom, noFollow, readSmall, writeWhole } from '../platform/files/bytes.ts';
 import { named } from '../platform/files/disk-error.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
-import { syncFolder } from '../platform/files/write.ts';
 import { deflate, deflateAside, encodeItem, type ItemKind } from './pack.ts';
 import type { ContentStore, OpenPack } from './store.ts';
 
@@ -88,15 +87,13 @@ export class ContentBatch {
     this.filled += item.length;
   }
 
-  /** Everything added is on disk and in the store when this settles. */
+  /** Everything added is in the store when this settles, and on disk unless the store flushes later. */
   async commit(): Promise<void> {
     await this.compressed;
     if (this.failure !== undefined) throw this.failure;
     this.write();
-    if (this.pack !== undefined && this.store.sync) {
-      await this.store.flush(this.pack);
-      if (this.pack.isNew) await syncFolder(this.store.dir);
-    }
+    if (this.pack !== undefined && this.store.sync !== false) this.store.wrote(this.pack);
+    if (this.store.sync === true) await this.store.flush();
     this.store.note(this.added);
   }
 

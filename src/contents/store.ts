@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { sha256 } from '../core/sha256.ts';
 import { plainSize, pour, readWhole, writeSparse, writeWhole } from '../platform/files/bytes.ts';
-import { named } from '../platform/files/disk-error.ts';
+import { about, named } from '../platform/files/disk-error.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { DamagedStore, trouble } from '../platform/files/workspace-error.ts';
 import { isCode, isNoFile, makeFolder, syncFolder } from '../platform/files/write.ts';
@@ -52,13 +52,16 @@ export class ContentStore {
    *  a process that was killed may have left them. */
   private readonly known: Set<string>;
   private areFlushed = false;
+  /** Packs that were written since the last flush. */
+  private readonly unflushed = new Set<string>();
+  private hasNew = false;
   /** What was read last. */
   private window = { pack: '', at: 0, bytes: Buffer.alloc(0) };
 
-  /** `before`: the same store under an earlier name. With `sync` false nothing is flushed. */
+  /** `before`: the same store under an earlier name. With `sync` false nothing is flushed; with 'later' by `flush` only. */
   constructor(
     readonly dir: string,
-    readonly sync = true,
+    readonly sync: boolean | 'later' = true,
     before?: ContentStore,
   ) {
     this.known = before?.known ?? new Set();
@@ -123,6 +126,17 @@ export class ContentStore {
       const piece = Buffer.concat([end, bytes]);
       end = Buffer.from(bytes.subarray(-overlap));
       if (!isZeros(piece)) yield piece;
+    }
+  }
+
+  /** Whether the store has the content of that hash, with the bytes that it names. */
+  isWhole(hash: string): boolean {
+    try {
+      for (const _ of this.pieces(hash));
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedStore) return false;
+      throw error;
     }
   }
 
@@ -258,15 +272,23 @@ export class ContentStore {
     }
   }
 
-  /** Flushes the pack that was written. The first time all others too: what a killed process has left in them counts as there. */
-  async flush(written: OpenPack): Promise<void> {
-    await flushed(written.file);
-    if (this.areFlushed) return;
-    for (const name of this.names()) {
-      const other = name === written.name ? undefined : this.openPack(name);
-      if (other !== undefined) await flushed(other).finally(() => closeSync(other));
+  /** Notes that a batch has written to a pack. */
+  wrote({ name, isNew }: OpenPack): void {
+    this.unflushed.add(name);
+    this.hasNew ||= isNew;
+  }
+
+  /** All that was committed is on disk when this settles. The first time that of other processes too: what a killed one has left
+   *  counts as there. */
+  async flush(): Promise<void> {
+    if (this.unflushed.size === 0) return;
+    for (const name of this.areFlushed ? this.unflushed : this.names()) {
+      const pack = this.openPack(name);
+      if (pack !== undefined) await about(join(this.dir, name), flushed(pack)).finally(() => closeSync(pack));
     }
-    this.areFlushed = true;
+    this.unflushed.clear();
+    if (this.hasNew) await syncFolder(this.dir);
+    [this.areFlushed, this.hasNew] = [true, false];
   }
 
   /** The pieces of a content with their places, checked as a whole at the end. */

@@ -5,9 +5,9 @@ import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
+import { DamagedStore } from '../platform/files/workspace-error.ts';
 import { writeJson } from '../platform/files/write.ts';
 import { firstDifference, normalForm, runNames } from './comparable.ts';
-import { DamagedExchange, readBody, type StoredExchange } from './exchanges.ts';
 import type { Hidden } from './record.ts';
 import {
   type ExecutionStart,
@@ -29,8 +29,8 @@ export type ReplayedNode = {
   readonly live: Agent | undefined;
   readonly hidden: Hidden;
   readonly mask: (text: string) => string;
-  /** Called with the hash of the exchange that answers. */
-  readonly replayed: (sha256: string) => void;
+  /** Called with the number of the exchange that answers. */
+  readonly replayed: (line: number) => void;
 };
 
 export interface Replay {
@@ -49,13 +49,13 @@ export interface Replay {
 /** The exchanges that count: of each call the last complete one, of calls that finished executions made. */
 export function answersOf(
   records: readonly RunRecord[],
-  exchanges: readonly StoredExchange[],
-): ReadonlyMap<string, StoredExchange> {
+  exchanges: readonly Exchange[],
+): ReadonlyMap<string, Exchange> {
   const calls = callsOf(records);
-  const found = new Map<string, StoredExchange>();
-  for (const stored of exchanges) {
-    const { node, call, complete } = stored.exchange;
-    if (complete && call <= (calls.get(node) ?? 0)) found.set(callKey(node, call), stored);
+  const found = new Map<string, Exchange>();
+  for (const exchange of exchanges) {
+    const { node, call, complete } = exchange;
+    if (complete && call <= (calls.get(node) ?? 0)) found.set(callKey(node, call), exchange);
   }
   return found;
 }
@@ -85,7 +85,7 @@ export const createReplay = (recorded: RecordedRun, run: ReplayingRun): Replay =
 class RecordReplay implements Replay {
   readonly #recorded: RecordedRun;
   readonly #run: ReplayingRun;
-  readonly #answers: ReadonlyMap<string, StoredExchange>;
+  readonly #answers: ReadonlyMap<string, Exchange>;
   /** By the number of their step. */
   readonly #executions = new Map<number, VisitRecord>();
   readonly #normal: (text: string) => string;
@@ -159,9 +159,9 @@ class RecordReplay implements Replay {
     const { node, visit, live } = at;
     if (signal.aborted) return { kind: 'cancelled' };
     if (this.#follows) {
-      const stored = this.#answers.get(callKey(node, task.call));
-      const differs = await this.#mismatch(task, at.mask, stored?.exchange);
-      if (differs === undefined && stored !== undefined) return this.#report(task, stored, at);
+      const exchange = this.#answers.get(callKey(node, task.call));
+      const differs = this.#mismatch(task, at.mask, exchange);
+      if (differs === undefined && exchange !== undefined) return await this.#report(task, exchange, at);
       const stop =
         differs === undefined ? undefined : await this.#diverge({ node, visit, call: task.call, ...differs });
       if (stop !== undefined) throw new Diverged(stop);
@@ -171,7 +171,7 @@ class RecordReplay implements Replay {
   }
 
   /** How this call is not the recorded one; undefined where it is. */
-  async #mismatch(task: AgentTask, mask: (text: string) => string, exchange: Exchange | undefined) {
+  #mismatch(task: AgentTask, mask: (text: string) => string, exchange: Exchange | undefined) {
     if (exchange === undefined || exchange.files === null) {
       const why =
         exchange === undefined
@@ -181,7 +181,7 @@ class RecordReplay implements Replay {
       return { kind: 'no_record' as const, why, ...hashes, diff: '' };
     }
     const prompt = mask(task.prompt);
-    const recorded = await readBody(this.#recorded.exchangesDir, exchange.prompt);
+    const recorded = this.#recorded.body(exchange.prompt);
     const [was, is] = [this.#normal(recorded), this.#normal(prompt)];
     if (was === is) return undefined;
     const { sentence, diff } = firstDifference(was, is);
@@ -191,12 +191,8 @@ class RecordReplay implements Replay {
   }
 
   /** Repeats what the call did, and answers with its report. */
-  async #report(
-    task: AgentTask,
-    { exchange, sha256: line }: StoredExchange,
-    at: ReplayedNode,
-  ): Promise<AgentReport> {
-    const { exchangesDir } = this.#recorded;
+  async #report(task: AgentTask, exchange: Exchange, at: ReplayedNode): Promise<AgentReport> {
+    const { body } = this.#recorded;
     const { snapshots } = this.#run;
     const { files, hidden } = exchange;
     const touched = new Set(files?.changes.map(({ path }) => path));
@@ -205,14 +201,13 @@ class RecordReplay implements Replay {
       // Build tools compare times: the files are written now.
       await snapshots.restore(after, (path) => touched.has(path), { times: 'now' });
     }
-    for (const { name, content } of exchange.artifacts)
-      await task.keep(name, await readBody(exchangesDir, content));
+    for (const { name, content } of exchange.artifacts) await task.keep(name, body(content));
     for (const action of exchange.actions) task.acted(action);
     at.hidden.paths.push(...hidden.paths);
     at.hidden.made.push(...hidden.made);
     at.hidden.sealed.push(...(hidden.sealed ?? []));
-    at.replayed(line);
-    const report = JSON.parse(await readBody(exchangesDir, exchange.report ?? 'null')) as AgentReport | null;
+    at.replayed(exchange.seq);
+    const report = JSON.parse(body(exchange.report ?? 'null')) as AgentReport | null;
     if (report?.kind === 'answered') task.onText?.(report.text, 'answer');
     return report ?? { kind: 'cancelled' };
   }
@@ -222,5 +217,5 @@ const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as 
 
 /** A record that is damaged while it is used ends the run as a missing one does. */
 const stopOnDamage = (error: unknown): never => {
-  throw error instanceof DamagedExchange ? new Diverged(`the record is damaged: ${error.message}`) : error;
+  throw error instanceof DamagedStore ? new Diverged(`the record is damaged: ${error.message}`) : error;
 };

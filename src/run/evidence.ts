@@ -95,7 +95,6 @@ export function visitsAmong(records: readonly RunRecord[], calls: readonly CallR
 /** The tree hashes of these commits of a history; empty if it cannot be read. */
 export type TreesOf = (historyDir: string, commits: readonly string[]) => Promise<readonly string[]>;
 
-/** `journals` are the marks of the other journals. */
 export async function evidenceOf(
   manifest: Manifest,
   runDir: string,
@@ -109,7 +108,6 @@ export async function evidenceOf(
     readonly context: Context;
     readonly origins: RunState['origins'];
   },
-  journals: Readonly<Record<string, Mark>>,
 ): Promise<Evidence> {
   const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
   const judged = judgedIn(run);
@@ -138,7 +136,7 @@ export async function evidenceOf(
     commits: made.map((one, at) => ({ ...one, tree: trees[at] ?? null })),
     snapshot: run.snapshot,
     chain: visits.mark.sha256,
-    journals: { [layout('').journal]: visits.mark, ...journals },
+    journals: { [layout('').journal]: visits.mark },
     factory_version: manifest.factory_version,
   };
 }

@@ -2,7 +2,7 @@
 import { join, relative } from 'node:path';
 import { ContentStore, findContent } from '../contents/store.ts';
 import { canonicalHash, canonicalJson, type Json, type JsonObject } from '../core/json.ts';
-import { exchangesLayout, followedLayout, historyLayout, layout } from '../core/records/layout.ts';
+import { followedLayout, historyLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
 import { DiskStop } from '../platform/files/disk-error.ts';
@@ -26,8 +26,7 @@ export async function immutableFiles(runDir: string): Promise<Record<string, str
     start,
     sealed,
     ...namesIn(info).map((name) => join(info, name)),
-    followed.visits,
-    exchangesLayout(followed.exchanges).calls,
+    followed.journal,
   ];
   const hashes: Record<string, string> = {};
   for (const path of paths) {

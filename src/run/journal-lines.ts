@@ -162,5 +162,6 @@ function add(marked: MarkedLine[], line: JournalLine, bytes: Buffer, end: number
   return undefined;
 }
 
-const isFlushed = ({ type }: JsonObject): boolean =>
+/** Whether a line is on the disk, with all before it, before its writer continues. */
+export const isFlushed = ({ type }: { readonly type?: unknown }): boolean =>
   type === 'Start' || type === 'Visit' || type === 'Stopped' || type === 'Resumed';

@@ -63,11 +63,18 @@ async function rewriteStatuses(runDir: string, records: readonly RunRecord[]): P
   for (const record of records.slice(-mostStatuses))
     if (record.type === 'Visit') latest.set(record.node, record);
   const rewritten: string[] = [];
-  for (const { node, visit, outcome } of latest.values()) {
+  for (const { node, visit, outcome, artifacts } of latest.values()) {
     const { root, status, stage, visits } = nodeLayout(layout(runDir).node(node));
     const archive = join(visits, String(visit));
     // The next execution may have moved it.
-    if (isJson(status) || isJson(nodeLayout(archive).status) || !isOf(stage, visit)) continue;
+    // A fork has no folder of an execution whose folder was lost.
+    if (
+      artifacts === undefined ||
+      isJson(status) ||
+      isJson(nodeLayout(archive).status) ||
+      !isOf(stage, visit)
+    )
+      continue;
     await writeJson(nodeLayout(root).status, statusOf(outcome));
     rewritten.push(status);
   }

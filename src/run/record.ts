@@ -15,6 +15,7 @@ import type { Node } from '../core/graph.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Exchange, FileChange } from '../core/records/exchange.ts';
+import type { ExchangeFacts } from '../core/records/journal.ts';
 import { sha256 } from '../core/sha256.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { readSome } from '../platform/files/read.ts';
@@ -33,8 +34,6 @@ export type Hidden = { readonly paths: string[]; readonly made: string[]; readon
 export type RecorderSetting = {
   /** Undefined where nothing is recorded. */
   readonly log: ExchangeLog | undefined;
-  readonly runId: string;
-  readonly epoch: number;
   readonly clock: Clock;
   readonly node: Node;
   readonly nodeDir: string;
@@ -52,8 +51,8 @@ export interface Recorder {
   listening(agent: Agent): Agent;
   /** Records a program of the agent that has ended. */
   program(program: AgentProgram, exit: Exit): Promise<void>;
-  /** Records the hash of the exchange that answered in place of an agent. */
-  replayed(line: string): void;
+  /** Records the number of the exchange that answered in place of an agent. */
+  replayed(line: number): void;
   /** Writes the exchange, if there was one. `around` is undefined where the workspace could not be recorded. */
   save(around: { readonly before: Snapshot; readonly after: Snapshot } | undefined): Promise<void>;
 }
@@ -73,7 +72,7 @@ class AttemptRecorder implements Recorder {
   #report: AgentReport | undefined;
   #stopped: AgentReport | undefined;
   #elapsed = 0;
-  #line: string | undefined;
+  #line: number | undefined;
 
   constructor(setting: RecorderSetting) {
     this.#setting = setting;
@@ -87,8 +86,8 @@ class AttemptRecorder implements Recorder {
     };
   }
 
-  replayed(sha: string): void {
-    this.#line = sha;
+  replayed(line: number): void {
+    this.#line = line;
   }
 
   async program(program: AgentProgram, exit: Exit): Promise<void> {
@@ -114,7 +113,7 @@ class AttemptRecorder implements Recorder {
   async save(around: { readonly before: Snapshot; readonly after: Snapshot } | undefined): Promise<void> {
     const { log } = this.#setting;
     if (log !== undefined && this.#call !== undefined)
-      await log.append(await this.#exchange(this.#call, around, log));
+      log.append(await this.#exchange(this.#call, around, log));
   }
 
   async #work(agent: Agent, task: AgentTask, signal: AbortSignal): Promise<AgentReport> {
@@ -155,8 +154,8 @@ class AttemptRecorder implements Recorder {
     { task, agent }: AgentCall,
     around: { readonly before: Snapshot; readonly after: Snapshot } | undefined,
     log: ExchangeLog,
-  ): Promise<Exchange> {
-    const { runId, epoch, clock, node, visit, attempt, signal, mask } = this.#setting;
+  ): Promise<ExchangeFacts> {
+    const { clock, node, visit, attempt, signal, mask } = this.#setting;
     const prompt = mask(task.prompt);
     const artifacts: Exchange['artifacts'] = [];
     for (const [name, content] of this.#artifacts)
@@ -166,9 +165,8 @@ class AttemptRecorder implements Recorder {
     const clean = (value: object): Json => maskedValue(JSON.parse(JSON.stringify(value)), mask);
     const lines = withoutSplit(this.#items, mask).map((item) => `${JSON.stringify(clean(item))}\n`);
     return {
-      schema_version: 1,
-      run_id: runId,
-      ...{ epoch, at: clock.now().toISOString(), node: node.id, visit, attempt, call: task.call },
+      type: 'Exchange',
+      ...{ at: clock.now().toISOString(), node: node.id, visit, attempt, call: task.call },
       complete: answer !== undefined && !signal.aborted,
       agent: {
         name: agent.name,

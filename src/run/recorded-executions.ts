@@ -1,11 +1,12 @@
 /** Answers an execution of a tool or a verification from the record, where everything that it could see is the same. */
-import { chmodSync, constants, copyFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Log } from '../core/contracts/watcher.ts';
 import type { Node } from '../core/graph.ts';
 import { type Json, type JsonObject, own } from '../core/json.ts';
 import type { Context, Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import type { Exchange } from '../core/records/exchange.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import type { Manifest, ReplayOf } from '../core/records/manifest.ts';
 import type { RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
@@ -15,9 +16,8 @@ import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.
 import { GitError } from '../platform/git.ts';
 import { diff, isNothing } from '../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
-import { hashArtifact } from './artifacts.ts';
 import { firstDifferentField, renameDirsIn, runNames } from './comparable.ts';
-import type { StoredExchange } from './exchanges.ts';
+import type { ReadBody } from './exchanges.ts';
 import { statesOf } from './visits.ts';
 
 /** An execution that is about to run. */
@@ -63,7 +63,7 @@ type Here = ReplayingRun & { readonly normal: (text: string) => string };
 
 /** Answers executions, which must be asked for in their order. */
 export function recordedExecutions(
-  { replayOf: of, records, artifact, followHistory }: RecordedRun,
+  { replayOf: of, records, followHistory }: RecordedRun,
   here: Here,
 ): (start: ExecutionStart, was: VisitRecord) => Promise<RecordedAnswer | RecordMismatch> {
   const stateAfter = statesOf(records);
@@ -77,14 +77,14 @@ export function recordedExecutions(
       (isAsked ? undefined : 'its attributes or variables are not the recorded ones') ??
       (await otherFiles(was, snapshot, here)) ??
       otherState(was, then, state, here.normal) ??
-      (await damagedArtifact(was, artifact));
+      damagedArtifact(was, here.snapshots);
     if (unlike !== undefined) return { unlike };
     const toolState = was.tool_state ?? then.tool_state;
     const after = await restored(start, was, here, async () => {
       if (hasRunAccess(node)) await followHistory?.(toolState);
     });
     if ('unlike' in after) return after;
-    copyArtifacts(was, nodeDir, artifact);
+    await copyArtifacts(was, nodeDir, here.snapshots);
     const more = was.retries - (own(then.retry_counts, node.id) ?? 0);
     const retries = (own(state.retry_counts, node.id) ?? 0) + more;
     return {
@@ -143,22 +143,20 @@ async function otherFiles(was: VisitRecord, now: Snapshot, { snapshots }: Here):
   return `the workspace before it is not the recorded one${paths === '' ? '' : `: ${paths}`}`;
 }
 
-async function damagedArtifact(
-  was: VisitRecord,
-  artifact: RecordedRun['artifact'],
-): Promise<string | undefined> {
+/** The artifacts of the recorded nodes are among the contents of the run. */
+function damagedArtifact(was: VisitRecord, { store }: Snapshots): string | undefined {
   for (const [name, hash] of Object.entries(was.artifacts ?? {}))
-    if ((await hashArtifact(artifact(hash))) !== hash) return `its recorded artifact ${name} is damaged`;
+    if (!store.isWhole(hash)) return `its recorded artifact ${name} is damaged`;
   return undefined;
 }
 
-function copyArtifacts(was: VisitRecord, nodeDir: string, artifact: RecordedRun['artifact']): void {
+async function copyArtifacts(was: VisitRecord, nodeDir: string, { store }: Snapshots): Promise<void> {
   for (const [name, hash] of Object.entries(was.artifacts ?? {})) {
     const target = join(nodeDir, name);
     beforeWrite(target);
     mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(artifact(hash), target, constants.COPYFILE_FICLONE);
-    if (target === nodeLayout(nodeDir).context) chmodSync(target, 0o444);
+    rmSync(target, { force: true });
+    await store.writeTo(hash, target, target === nodeLayout(nodeDir).context ? 0o444 : 0o644);
   }
 }
 
@@ -202,10 +200,8 @@ export type RecordedRun = {
   readonly replayOf: ReplayOf;
   /** Its records from the first one on. */
   readonly records: readonly RunRecord[];
-  readonly exchanges: readonly StoredExchange[];
-  readonly exchangesDir: string;
-  /** Path of a file that a recorded node left in its directory, by its hash. */
-  readonly artifact: (sha256: string) => string;
+  readonly exchanges: readonly Exchange[];
+  readonly body: ReadBody;
   /** Moves the history to the commit that the state of the tools names; undefined in a run without commits. */
   readonly followHistory: ((toolState: JsonObject | undefined) => Promise<void>) | undefined;
 };

@@ -3,7 +3,7 @@ import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
-import type { LastFailure, Mark, RunState } from '../core/records/checkpoint.ts';
+import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
@@ -11,11 +11,10 @@ import { commitSchema, type RunResult, runResultSchema } from '../core/records/r
 import { sha256 } from '../core/sha256.ts';
 import { readSome } from '../platform/files/read.ts';
 import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
-import { marksIn } from './marks.ts';
 import { type Called, nextCommand } from './next-command.ts';
 import { namedRun } from './runs.ts';
 
-/** `cwd` is the directory of the next command; without `marks`, the marks of the run's journals are read. */
+/** `cwd` is the directory of the next command. */
 export async function resultOf(
   manifest: Manifest,
   runDir: string,
@@ -24,7 +23,6 @@ export async function resultOf(
   visits: Visits,
   cwd: string,
   called: Called = { program: 'factory' },
-  marks?: Readonly<Record<string, Mark>>,
 ): Promise<RunResult> {
   const { state, ending } = end;
   const made = commitsIn(state.context['build.commits']);
@@ -52,21 +50,14 @@ export async function resultOf(
     commits: made,
     proof,
     ...(await auditOf(runDir)),
-    evidence: await evidenceOf(
-      manifest,
-      runDir,
-      treesOf,
-      visits,
-      {
-        failed: status === 'failed',
-        snapshot: state.snapshot,
-        commits: made,
-        proof: proof ?? [],
-        context: state.context,
-        origins: state.origins,
-      },
-      marks ?? marksIn(runDir),
-    ),
+    evidence: await evidenceOf(manifest, runDir, treesOf, visits, {
+      failed: status === 'failed',
+      snapshot: state.snapshot,
+      commits: made,
+      proof: proof ?? [],
+      context: state.context,
+      origins: state.origins,
+    }),
     verify: `${called.program} verify ${namedRun(runDir, cwd)}`,
     ...(manifest.forked_from === undefined ? {} : { forked_from: manifest.forked_from }),
     ...(manifest.replay_of === undefined ? {} : { replay_of: manifest.replay_of.run_id }),

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
+import type { Exchange } from '../core/records/exchange.ts';
 import type {
   JournalLine,
   LineFacts,
@@ -28,6 +29,8 @@ export type RunHistory = {
   /** The start and the committed executions. */
   readonly records: readonly RunRecord[];
   readonly calls: readonly CallRecord[];
+  /** Attempts of agents, also of executions that were not committed. */
+  readonly exchanges: readonly Exchange[];
   /** How the run stopped after its last execution, if it did, and whether it was resumed since. */
   readonly last: RunRecord | StoppedRecord | ResumedRecord;
   /** The execution that has begun after that. */
@@ -36,8 +39,6 @@ export type RunHistory = {
   readonly manifestSha256: string;
   /** Its lines. */
   readonly lines: readonly JournalLine[];
-  /** The mark of the exchanges at `last`. */
-  readonly marks: Readonly<Record<string, JournalMark>>;
   /** The journal up to `last`, and all of it. */
   readonly committed: JournalMark;
   readonly whole: JournalMark;
@@ -75,6 +76,7 @@ const lackOf = (journal: string): string => {
 function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHistory {
   const records: RunRecord[] = [];
   const calls: CallRecord[] = [];
+  const exchanges: Exchange[] = [];
   let last: MarkedLine | undefined;
   let since: (StoppedRecord | ResumedRecord)[] = [];
   let begun: RunHistory['begun'];
@@ -84,6 +86,7 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
     if (line.type === 'Began') begun = line;
     else if (line.type === 'CallStarted' || line.type === 'CallTold' || line.type === 'CallEnded')
       calls.push(line);
+    else if (line.type === 'Exchange') exchanges.push(line);
     else {
       if (line.type === 'Start' || line.type === 'Visit') records.push(line);
       since = line.type === 'Start' || line.type === 'Visit' ? [] : [...since, line];
@@ -96,17 +99,16 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
   const execution = records.at(-1);
   if (last === undefined || end === undefined || execution === undefined)
     throw new Error('Internal: a journal without a beginning');
-  const marks = 'marks' in last.line ? last.line.marks : undefined;
   return {
     ok: true,
     checkpoint: since.reduce(changedBy, committedState(records, execution)),
     records,
     calls,
+    exchanges,
     last: since.at(-1) ?? execution,
     begun,
     manifestSha256,
     lines: kept.map(({ line }) => line),
-    marks: marks ?? {},
     committed: last.mark,
     whole: end.mark,
     epoch: end.line.epoch,
@@ -153,7 +155,7 @@ type Commit = Extract<LineFacts, { type: 'Start' | 'Visit' | 'Stopped' | 'Resume
 
 /** The journal of a run that is executed, and its checkpoint. */
 export interface RunJournal {
-  /** Appends a line that is not flushed by itself: an execution has begun, a call was paid, a copied execution. */
+  /** Appends a line that is not flushed by itself: an execution has begun, a call was paid, an agent answered, a copied execution. */
   note(facts: LineFacts): void;
   /** Answers the state after the line, when it is on the disk; the checkpoint is replaced, but not flushed. Changes the maps of
    *  `state` in place. */
@@ -164,13 +166,13 @@ export interface RunJournal {
   close(): Promise<void>;
 }
 
-/** Opens the journal of a run after what was read of it; without that a run begins. `marks`: how long the exchanges
- *  are. */
+/** Opens the journal of a run after what was read of it; without that a run begins. `flushNamed` puts on the disk what the next line
+ *  names. */
 export async function openRunJournal(
   runDir: string,
   options: JournalOptions,
   from?: RunHistory,
-  marks: () => Readonly<Record<string, JournalMark>> = () => ({}),
+  flushNamed: () => Promise<void> = async () => {},
 ): Promise<RunJournal> {
   const at = layout(runDir);
   const { epoch } = options;
@@ -191,8 +193,8 @@ export async function openRunJournal(
   return {
     note,
     async commit(facts, state) {
-      const line = { ...facts, marks: marks() };
-      note(line);
+      await flushNamed();
+      note(facts);
       await journal.flush();
       const next =
         facts.type === 'Visit'

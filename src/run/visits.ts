@@ -1,37 +1,7 @@
 /** The state of a run from its executions. */
 import { own, put } from '../core/json.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
-import { journalVersion, type RunRecord, runRecordSchema, type VisitRecord } from '../core/records/visit.ts';
-import { readRecords } from './journal-read.ts';
-import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
-
-export type ReadVisits =
-  /** The Start record and the executions after it. */
-  { readonly ok: true; readonly records: readonly RunRecord[] } | Unreadable;
-
-/** Reads a list of executions that was copied from a run's journal, or answers why it is invalid. Rejects only if the file
- *  exists and may not be read. */
-export async function readVisits(path: string): Promise<ReadVisits> {
-  const damaged = (what: string): Unreadable =>
-    unreadableFile(`${path} ${what}`, 'put back a copy of the file if there is one, else start a new run');
-  const { records: read, unreadable: wrong } = await readRecords(path);
-  const [first] = wrong;
-  if (first !== undefined) return damaged(`is damaged: line ${first.line} ${first.why}`);
-  const records: RunRecord[] = [];
-  for (const [index, record] of read.entries()) {
-    const parsed = runRecordSchema().safeParse(record);
-    const other = parsed.success ? undefined : otherVersion(record, journalVersion);
-    if (other !== undefined) return unreadableFile(`${path} ${other.what}: line ${index + 1}`, other.fix);
-    if (!parsed.success)
-      return damaged(
-        `has a line ${index + 1} that is no record of this version (${schemaProblems(parsed.error)})`,
-      );
-    if ((parsed.data.type === 'Start') !== (index === 0))
-      return damaged(`is damaged: line ${index + 1} is a ${parsed.data.type} record where none belongs`);
-    records.push(parsed.data);
-  }
-  return records.length === 0 ? damaged('is missing or empty') : { ok: true, records };
-}
+import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 
 /** The state of a run after its executions: running, about to enter `next_node`. Pure. Throws if the first record is not a
  *  Start. */

@@ -1,8 +1,9 @@
 /** Snapshots, the workspace, and the texts of exchanges. */
 import { lstatSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
-import { exchangesLayout, followedLayout, layout } from '../core/records/layout.ts';
+import type { JournalLine } from '../core/records/journal.ts';
+import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Holdout, Manifest, SealedFile } from '../core/records/manifest.ts';
 import type { RunRecord } from '../core/records/visit.ts';
 import { readForSealing } from '../holdout/seal.ts';
@@ -10,9 +11,9 @@ import { sealedHash } from '../holdout/vault.ts';
 import { asListed, shownPath } from '../platform/files/names.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
-import { hashArtifact } from '../run/artifacts.ts';
-import { bodiesOf, readExchanges } from '../run/exchanges.ts';
-import { readVisits } from '../run/visits.ts';
+import { bodiesOf, storeOfRun } from '../run/exchanges.ts';
+import { isFlushed } from '../run/journal-lines.ts';
+import { openRun } from '../run/open-run.ts';
 import { inspectStore, treeOf, unlike } from '../workspace/inspect.ts';
 import type { Findings } from './report.ts';
 
@@ -103,58 +104,70 @@ function checkHoldout(workspace: string, { paths, sha256 }: Holdout, found: Find
     found.add('changed', `workspace/${shownPath(path)}`, 'the holdout is not as the run restored it');
 }
 
-/** Checks prompts and answers of agents: each line by its hash, each text by its name. `where` names the folder `dir` in
- *  the report. */
-export async function checkExchanges(dir: string, where: string, found: Findings): Promise<void> {
-  const read = await readExchanges(dir);
-  const needed = new Set<string>();
-  if (!read.ok && !read.missing) found.add('changed', `${where}/calls.jsonl`, read.why);
-  if (read.ok) {
-    found.count('exchanges', read.exchanges.length);
-    for (const { exchange } of read.exchanges)
-      for (const body of bodiesOf(exchange)) if (typeof body !== 'string') needed.add(body.sha256);
+/** Checks the texts of agents that the journal `where` names. Those of a line after which its owner flushed none may be lost. */
+export function checkExchanges(
+  runDir: string,
+  lines: readonly JournalLine[],
+  where: string,
+  found: Findings,
+): void {
+  const store = storeOfRun(runDir);
+  const owners = new Set<number>();
+  for (const line of lines.toReversed()) {
+    if (isFlushed(line)) owners.add(line.epoch);
+    if (line.type !== 'Exchange') continue;
+    found.count('exchanges');
+    for (const body of bodiesOf(line)) {
+      if (typeof body === 'string' || store.isWhole(body.sha256)) continue;
+      const what = `the text ${body.sha256} of call ${line.call} of node "${line.node}" (${where}, line ${line.seq})`;
+      if (owners.has(line.epoch))
+        found.add('missing', 'contents', `it no longer has ${what}, or other bytes`);
+      else found.cannot(`${what}: it was lost with the process that wrote it`);
+    }
   }
-  const { bodies } = exchangesLayout(dir);
-  for (const name of namesIn(bodies)) {
-    const path = `${where}/bodies/${name}`;
-    needed.delete(name);
-    if (isTemporary(name)) continue;
-    if (!/^[0-9a-f]{64}$/.test(name)) found.add('added', path, 'no text has this name');
-    else found.hash(path, name, await hashArtifact(join(bodies, name)), 'the text of an exchange');
-  }
-  for (const name of needed)
-    found.add('missing', `${where}/bodies/${name}`, 'an exchange names this text, and it is missing');
 }
 
-/** Checks the records that a replay uses: exchanges, and artifacts of tools and verifications. */
+/** Checks the record that a replay uses: its journal, the texts that it names, and artifacts of tools and verifications. */
 export async function checkFollowed(
   runDir: string,
   { replay_of: of, forked_from: from }: Manifest,
   found: Findings,
 ): Promise<void> {
-  const { followed } = layout(runDir);
-  const at = followedLayout(followed);
+  const { followed, contents } = layout(runDir);
   const where = basename(followed);
-  const known = of === undefined ? [] : Object.values(followedLayout('')).filter(isText);
+  const known = of === undefined ? [] : Object.values(followedLayout('')).map((path) => basename(path));
   for (const name of namesIn(followed)) {
     if (!known.includes(name) && !isTemporary(name))
       found.add('added', `${where}/${name}`, 'no replay puts this there');
   }
   if (of === undefined) return;
-  await checkExchanges(at.exchanges, `${where}/exchanges`, found);
-  const visits = await readVisits(at.visits);
-  const replayed = of.run_tools === true || !visits.ok ? [] : visits.records.slice(from?.seq ?? 1);
-  const left = new Set(
-    replayed.flatMap((one) =>
-      one.type === 'Visit' && ['tool', 'verification'].includes(one.node_type)
-        ? Object.values(one.artifacts ?? {})
-        : [],
-    ),
-  );
-  for (const name of new Set([...namesIn(at.artifacts), ...left])) {
-    const is = await hashArtifact(at.artifact(name));
-    found.hash(`${where}/artifacts/${name}`, name, is, 'an artifact of a recorded node');
+  const journal = `${where}/${basename(followedLayout(followed).journal)}`;
+  const history = openRun(followed).history();
+  if (!history.ok) {
+    found.add(history.missing ? 'missing' : 'changed', journal, history.why);
+    return;
   }
+  checkExchanges(runDir, history.lines, journal, found);
+  if (of.run_tools === true) return;
+  const store = storeOfRun(runDir);
+  for (const { node, visit, name, hash } of artifactsOf(history.records.slice(from?.seq ?? 1)))
+    if (!store.isWhole(hash))
+      found.add(
+        'missing',
+        basename(contents),
+        `it no longer has ${name} of ${node}@${visit} (${journal}), or other bytes`,
+      );
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string';
+/** What tools and verifications left. */
+const artifactsOf = (records: readonly RunRecord[]) =>
+  records.flatMap((one) =>
+    one.type === 'Visit' && ['tool', 'verification'].includes(one.node_type)
+      ? Object.entries(one.artifacts ?? {}).map(([name, hash]) => ({
+          node: one.node,
+          visit: one.visit,
+          name,
+          hash,
+        }))
+      : [],
+  );

@@ -1,5 +1,6 @@
 /** Checks a run directory against its own records, offline and without changing it: all hashes, and the chain from the
  *  spec to the commits. */
+import { basename } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
@@ -36,8 +37,8 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
     await checkSealed(runDir, manifest, found);
     await checkFollowed(runDir, manifest, found);
   }
-  await checkExchanges(layout(runDir).exchanges, 'exchanges', found);
-  const { checkpoint, records = [] } = history ?? {};
+  const { checkpoint, records = [], lines = [] } = history ?? {};
+  checkExchanges(runDir, lines, basename(layout(runDir).journal), found);
   await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
   if (history === undefined || checkpoint === undefined || manifest === undefined) {
     found.cannot('executions, artifacts, commits and the result: a file that they depend on cannot be read');

@@ -1,14 +1,11 @@
 /** Checks the records of a run against its journal. */
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { canonicalHash, type Json, parseJson } from '../core/json.ts';
 import type { Mark } from '../core/records/checkpoint.ts';
-import { exchangesLayout, layout } from '../core/records/layout.ts';
+import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { readPlain } from '../platform/files/read.ts';
-import { linkOf } from '../run/chain.ts';
 import { checkpointFileSchema, checkpointText, completedNodes } from '../run/checkpoint.ts';
-import { journalLines } from '../run/journal-read.ts';
 import type { RunReader } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { type Findings, shortJson } from './report.ts';
@@ -77,8 +74,8 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Compares the journal and the exchanges with their lengths and hashes in `counted`, the result of the latest end, and the
- *  views with what the journal gives. */
+/** Compares the journal with its length and hash in `counted`, the result of the latest end, and the views with what the journal
+ *  gives. */
 export async function checkJournals(
   reader: RunReader,
   manifest: Manifest,
@@ -87,93 +84,37 @@ export async function checkJournals(
   found: Findings,
 ): Promise<void> {
   const { dir: runDir } = reader;
-  const { marks, whole, checkpoint } = history;
-  const { calls } = exchangesLayout(layout('').exchanges);
-  const exchanges = hashesIn(join(runDir, calls));
-  found.count('records', exchanges.hashes.length);
-  for (const mark of Object.values(marks)) checkMark(exchanges, calls, mark, 'the journal', found);
-  // A run that has reached an exit is not resumed.
-  const mayResume = checkpoint.status !== 'completed' && checkpoint.ended?.exit_node == null;
-  const torn = statSync(layout(runDir).journal).size - whole.bytes;
+  const { whole, checkpoint } = history;
   const isOver = counted !== undefined && checkpoint.status !== 'running';
+  const { records, sha256 } = counted?.['journal.jsonl'] ?? { records: 0, sha256: '' };
   if (isOver) {
-    const { records = 0, sha256 = '' } = counted['journal.jsonl'] ?? {};
     if (whole.records < records || (whole.records === records && whole.sha256 !== sha256))
       found.add('changed', 'journal.jsonl', 'it is not the journal that result.json was written from', {
         should: sha256,
         is: whole.sha256,
       });
-    checkEnd(whole.records, torn, 'journal.jsonl', records, mayResume, found);
+    checkEnd(runDir, history, records, found);
   }
   // A full disk has no room for the records of its suspension.
-  const areWhole =
-    isOver && counted['journal.jsonl']?.records === whole.records && checkpoint.status !== 'paused_disk';
+  const areWhole = isOver && whole.records === records && checkpoint.status !== 'paused_disk';
   await checkViews({ reader, manifest, history, areWhole }, found);
-  if (counted === undefined) {
+  if (counted === undefined)
     found.cannot('the end of the records: the process ended before it wrote result.json');
-    return;
-  }
-  const mark = counted[calls] ?? { records: 0, sha256: '' };
-  checkMark(exchanges, calls, mark, 'result.json', found);
-  if (isOver) checkEnd(exchanges.hashes.length, exchanges.torn, calls, mark.records, mayResume, found);
 }
 
 /** No record may follow the end of a run, except what a resume that was killed at once has left. */
-function checkEnd(
-  is: number,
-  torn: number,
-  where: string,
-  records: number,
-  mayResume: boolean,
-  found: Findings,
-): void {
-  if (is > records && !(mayResume && where === 'journal.jsonl'))
+function checkEnd(runDir: string, { whole, checkpoint }: RunHistory, records: number, found: Findings): void {
+  const where = 'journal.jsonl';
+  // A run that has reached an exit is not resumed.
+  const mayResume = checkpoint.status !== 'completed' && checkpoint.ended?.exit_node == null;
+  if (whole.records > records && !mayResume)
     found.add('added', where, 'there are more records than the run had written at its end', {
       should: `${records} records`,
-      is: `${is} records`,
+      is: `${whole.records} records`,
     });
+  const torn = statSync(layout(runDir).journal).size - whole.bytes;
   if (torn === 0) return;
   const what = `the last ${torn} bytes are no whole line`;
   if (mayResume) found.cannot(`the end of ${where}: ${what}, as a resume that was killed leaves them`);
   else found.add('added', where, `${what}, and the run was not interrupted`);
-}
-
-/** The records of a file. */
-type ReadFacts = {
-  /** After each record, the hash of all so far. */
-  readonly hashes: readonly string[];
-  /** Bytes after the last complete record. */
-  readonly torn: number;
-};
-
-/** The exchanges, whose lines carry hashes instead of numbers. */
-function hashesIn(path: string): ReadFacts {
-  const hashes: string[] = [];
-  let torn = 0;
-  for (const { bytes, whole } of journalLines(path)) {
-    if (whole) hashes.push(linkOf(hashes.at(-1) ?? '', bytes));
-    else torn = bytes.length;
-  }
-  return { hashes, torn };
-}
-
-/** Compares the first records of a journal with the count and hash in `by`. */
-function checkMark(
-  { hashes }: ReadFacts,
-  where: string,
-  { records, sha256 }: Mark,
-  by: string,
-  found: Findings,
-): void {
-  const is = records === 0 ? '' : hashes[records - 1];
-  if (is === undefined)
-    found.add('missing', where, `records are missing: ${by} counts more of them`, {
-      should: `${records} records`,
-      is: `${hashes.length} records`,
-    });
-  else if (is !== sha256)
-    found.add('changed', where, `one of the first ${records} lines differs from what ${by} recorded`, {
-      should: sha256,
-      is,
-    });
 }

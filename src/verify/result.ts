@@ -103,7 +103,7 @@ export async function checkResult(
   }
   const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
   const visits = visitsAmong(records, calls).now(whole);
-  const derived = await resultOf(manifest, runDir, treesOf, end, visits, runDir, undefined, {});
+  const derived = await resultOf(manifest, runDir, treesOf, end, visits, runDir);
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
   compare('', { divergence: null, ...asJson(derived) }, value, placed, found);
   const { divergence } = followedLayout(layout(runDir).followed);

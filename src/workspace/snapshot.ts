@@ -1,4 +1,5 @@
 /** What a workspace holds at one moment: entries by path, file contents in a store by hash. */
+import type { ContentStore } from '../contents/store.ts';
 
 export type EntryKind = 'file' | 'dir' | 'link';
 
@@ -68,11 +69,13 @@ export type PathFilter = (path: string) => boolean;
 /** Snapshots of one workspace, kept in `dir` (`<run>/snapshots`). A second process may open them for reading while the
  *  first one waits. */
 export interface Snapshots {
+  /** Where the contents are. */
+  readonly store: ContentStore;
   /** Fills the workspace, which must be missing or empty, with a copy of the folder `from` as `copyTree` makes it, and
    *  stores what it reads: the first `take` does not read it again. */
   copyIn(from: string, options: CopyOptions): Promise<Copied>;
   /** Takes a snapshot of the workspace. Files whose stat facts equal those in `since` are not read. Contents and
-   *  manifest are on disk (fsynced) when it settles. `goOn` is called before each file that is read and before each piece of a
+   *  manifest are on disk (fsynced) when it settles, unless the store flushes later. `goOn` is called before each file that is read and before each piece of a
    *  large one; an error that it throws ends the take. */
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot>;
   /** What the last take has skipped: it has no place in a snapshot. */

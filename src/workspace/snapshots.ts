@@ -19,19 +19,19 @@ type Where = {
   readonly workspace: string;
   readonly dir: string;
   readonly inStage?: true;
-  readonly sync?: false;
+  readonly sync?: false | 'later';
 };
 
 /** Opens the snapshots kept in `dir` of the folder `workspace`; makes `dir` when it is missing. A workspace that is
  *  not there counts as an empty one, and so does one that a stage has replaced by a link or a file. What cannot be
  *  read, written or listed rejects with a WorkspaceError that names the path. `inStage` where a stage restores its own
- *  workspace. With `sync` false a take flushes nothing: for who flushes all of `dir` before another process can know of it. */
+ *  workspace. With `sync` false a take flushes nothing: for who flushes all of `dir` before another process can know of it;
+ *  with 'later' the `flush` of its contents does. */
 export async function openSnapshots(where: Where): Promise<Snapshots> {
   return new KeptSnapshots(where);
 }
 
-/** What `before` has taken, under the name that the run directory has now; another take flushes what it adds. `before` is of no
- *  use then. */
+/** What `before` has taken, under the name that the run directory has now. `before` is of no use then. */
 export function movedSnapshots(before: Snapshots, where: Where): Snapshots {
   if (!(before instanceof KeptSnapshots)) throw new Error('Internal: snapshots of another kind');
   return new KeptSnapshots(where, before);
@@ -41,7 +41,7 @@ class KeptSnapshots implements Snapshots {
   private readonly workspace: string;
   private readonly dir: string;
   private readonly inStage: true | undefined;
-  private readonly store: ContentStore;
+  readonly store: ContentStore;
   private readonly trees: Trees;
   private readonly scanner: Scanner;
   /** The tree that was taken last, to tell what a restore finds untouched. */

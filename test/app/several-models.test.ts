@@ -106,7 +106,7 @@ test('the evidence and the log name the model that a node asks for, not the defa
   const ran = await it.run();
   expect(ran.agent).toMatch(/^openai gpt-5 at http/);
   expect(ran.evidence.asked).toEqual([{ node: 'a', agent: 'openai', model: 'gpt-5' }]);
-  const files = ['run.json', 'manifest.json', 'result.json', 'events.jsonl', 'exchanges/calls.jsonl'];
+  const files = ['run.json', 'manifest.json', 'result.json', 'events.jsonl', 'journal.jsonl'];
   const texts = files
     .map((file) => join(it.path, '.factory/runs/r1', file))
     .filter((file) => existsSync(file));

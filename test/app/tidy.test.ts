@@ -7,7 +7,7 @@ import { asHeldByModes } from '../workspace/folders.ts';
 
 const torn = (name: string): string => `.${name}.0123456789ab.tmp`;
 
-test.each([torn('checkpoint.json'), `check/${torn('status.json')}`, `exchanges/bodies/${torn('f0')}`])(
+test.each([torn('checkpoint.json'), `check/${torn('status.json')}`])(
   'what a killed engine was writing goes: %s',
   async (name) => {
     await using it = await home({ [name]: 'half', 'journal.jsonl': '' });

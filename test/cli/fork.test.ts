@@ -132,7 +132,7 @@ test('what a fork copies is flushed before it has its name', async () => {
     fs.openSync = openSync;
     syncBuiltinESMExports();
   }
-  expect(opened).toEqual(expect.arrayContaining(['contents', 'exchanges', 'exchanges/calls.jsonl']));
+  expect(opened).toEqual(expect.arrayContaining(['contents', 'journal.jsonl']));
 });
 
 test.for([['pipeline starting'], ['node started node=count visit=2']])(

@@ -1,5 +1,7 @@
 /** Runs for the loop, of which nothing is real but their records. */
+
 import { mkdir, rm } from 'node:fs/promises';
+import { ContentStore } from '../../src/contents/store.ts';
 import { bundledPrices } from '../../src/core/budget/prices.ts';
 import { kind, type NodeKind } from '../../src/core/contracts/node-kind.ts';
 import type { Graph } from '../../src/core/graph.ts';
@@ -123,6 +125,7 @@ export async function prepared(
 
 /** Snapshots of an empty workspace. */
 export const noSnapshots: Snapshots = {
+  store: new ContentStore(''),
   take: async (since) => since ?? { id: 's0', tree: new Map() },
   load: async () => ({ id: 's0', tree: new Map() }),
   restore: async () => {},

@@ -133,7 +133,9 @@ async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
   expect(await it.json('.factory/runs/r1/a/usage.json')).toMatchObject(usage);
   const result = (await it.json('.factory/runs/r1/result.json')) as { readonly spent: object };
   expect(result.spent).toMatchObject({ calls: 1, unknown_cost: 0, ...usage, cost_usd: expect.any(Number) });
-  const [call] = await it.records('.factory/runs/r1/exchanges/calls.jsonl');
+  const [call] = (await it.records('.factory/runs/r1/journal.jsonl')).filter(
+    ({ type }) => type === 'Exchange',
+  );
   expect(call).toMatchObject({ node: 'a', complete: true });
   expect(JSON.stringify(call)).toContain(`"input_tokens":${input}`);
   expect(it.left()).toEqual([]);

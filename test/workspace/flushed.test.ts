@@ -27,6 +27,29 @@ test('a snapshot is on the disk when it is taken: by one flush, and one of the n
   expect(told).toEqual([]);
 });
 
+test('the contents of a run are on the disk when its journal asks for that: all by one flush', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a' });
+  using disk = noteDisk();
+  const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
+  const { exchangeLog } = await import('../../src/run/exchanges.ts');
+  const snapshots = await openSnapshots({ workspace, dir, sync: 'later' });
+  const first = await snapshots.take();
+  const { told } = disk;
+  expect(told).toEqual([]);
+  await snapshots.store.flush();
+  expect(told).toEqual([`flushed ${join(dir, 'pack')}`, `flushed ${dir}`]);
+  told.length = 0;
+  make(workspace, { b: 'b' });
+  await snapshots.take(first);
+  await exchangeLog(snapshots.store, () => {}).body('long '.repeat(1000));
+  expect(told).toEqual([]);
+  await snapshots.store.flush();
+  await snapshots.store.flush();
+  expect(told).toEqual([`flushed ${join(dir, 'pack')}`]);
+});
+
 test('what a killed process may have left unflushed is flushed before anything relies on it', async () => {
   await using it = tempFolder();
   const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
@@ -43,7 +66,7 @@ test('what a killed process may have left unflushed is flushed before anything r
     last = await other.take(last);
   }
   const own = `flushed ${join(dir, 'pack-1')}`;
-  expect(disk.told).toEqual([own, `flushed ${join(dir, 'pack')}`, `flushed ${dir}`, own]);
+  expect(disk.told).toEqual([`flushed ${join(dir, 'pack')}`, own, `flushed ${dir}`, own]);
 });
 
 test('contents whose flush has failed are written again before a snapshot names them', async () => {

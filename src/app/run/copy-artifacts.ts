@@ -1,113 +1,85 @@
 /** Copies the artifacts of another run, which is only read: the recorded answers, and the folders of executions. */
-import { constants, lstatSync, mkdirSync } from 'node:fs';
+import { constants, lstatSync, mkdirSync, truncateSync } from 'node:fs';
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ContentBatch } from '../../contents/batch.ts';
+import type { ContentStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import { own } from '../../core/json.ts';
-import { exchangesLayout, followedLayout, layout, nodeLayout } from '../../core/records/layout.ts';
+import { followedLayout, layout, nodeLayout } from '../../core/records/layout.ts';
 import type { RunRecord, VisitRecord } from '../../core/records/visit.ts';
 import { below } from '../../platform/files/names.ts';
-import { namesIn } from '../../platform/files/read.ts';
-import { isMissing, makeFolder, writeFileAtomic } from '../../platform/files/write.ts';
-import { answersOf } from '../../run/answers.ts';
-import { hashArtifact } from '../../run/artifacts.ts';
+import { isMissing, makeFolder } from '../../platform/files/write.ts';
 import { renameDirsIn } from '../../run/comparable.ts';
-import { readExchanges } from '../../run/exchanges.ts';
 import { readStage, writeStage } from '../../run/node-directory.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
 import { entryNames, walk } from '../../workspace/walk.ts';
 
-/* The recorded exchanges of a run, copied to a run that is forked from it or replays it. */
+/* The record of a run, copied to a run that replays it. */
 
-/** Copies the exchanges that the executions in `records` made from the run in `from` to the one in `to`. Returns why they
- *  cannot be copied, or undefined. */
-export async function copyExchanges(
-  from: string,
-  to: string,
-  records: readonly RunRecord[],
-): Promise<string | undefined> {
-  const [source, target] = [layout(from).exchanges, layout(to).exchanges];
-  const read = await readExchanges(source);
-  if (!read.ok) return read.missing ? undefined : `exchanges are not copied: ${read.why}`;
-  const counted = new Set(answersOf(records, read.exchanges).values());
-  if (counted.size === 0) return undefined;
-  await copyBodies(source, target);
-  const lines = read.exchanges.filter((stored) => counted.has(stored)).map(({ line }) => `${line}\n`);
-  await writeFileAtomic(exchangesLayout(target).calls, lines.join(''), { sync: true });
-  return undefined;
-}
-
-/** Puts the record of the run in `from` into the directory of a run that replays it: all exchanges and executions, and the
- *  artifacts of tools and verifications from the record numbered `begins` on (of none where that is undefined). */
+/** Puts the journal of the run in `from`, `bytes` long, into the directory of a run that replays it; and the artifacts of tools and
+ *  verifications from the record numbered `begins` on (of none where that is undefined) into its content store. */
 export async function copyRecord(
   from: string,
   to: string,
-  records: readonly RunRecord[],
+  { records, whole }: Pick<RunHistory, 'records' | 'whole'>,
   begins: number | undefined,
+  store: ContentStore,
 ): Promise<Diagnostic | undefined> {
-  const source = layout(from).exchanges;
-  const at = followedLayout(layout(to).followed);
-  await copyBodies(source, at.exchanges);
-  await copied(exchangesLayout(source).calls, exchangesLayout(at.exchanges).calls);
-  await writeFileAtomic(at.visits, linesOf(records), { sync: true });
-  makeFolder(at.artifacts);
-  for (const record of begins === undefined ? [] : records.slice(begins)) {
-    if (record.type !== 'Visit' || !['tool', 'verification'].includes(record.node_type)) continue;
-    const damaged = await copyArtifactsOf(record, layout(from).node(record.node), at.artifact);
-    if (damaged !== undefined)
-      return {
-        code: 'replay-damaged',
-        severity: 'error',
-        message: `an artifact of ${record.node}@${record.visit} was changed or removed: ${damaged}`,
-        fix: 'restore that file, or run tools and verifications again with --run-tools; nothing was replayed',
-      };
+  const { followed } = layout(to);
+  const { journal } = followedLayout(followed);
+  makeFolder(followed);
+  await copyFile(layout(from).journal, journal, constants.COPYFILE_FICLONE);
+  // A run that is under way has written more since.
+  truncateSync(journal, whole.bytes);
+  const batch = store.begin();
+  try {
+    for (const record of begins === undefined ? [] : records.slice(begins)) {
+      if (record.type !== 'Visit' || !['tool', 'verification'].includes(record.node_type)) continue;
+      const damaged = await keepArtifacts(record, layout(from).node(record.node), batch);
+      if (damaged !== undefined)
+        return {
+          code: 'replay-damaged',
+          severity: 'error',
+          message: `an artifact of ${record.node}@${record.visit} was changed or removed: ${damaged}`,
+          fix: 'restore that file, or run tools and verifications again with --run-tools; nothing was replayed',
+        };
+    }
+    await batch.commit();
+  } finally {
+    await batch.end();
   }
   return undefined;
 }
 
-/** Line by line: all lines of a long run are more than one text can hold. */
-function* linesOf(records: readonly RunRecord[]): Iterable<Buffer> {
-  for (const record of records) yield Buffer.from(`${JSON.stringify(record)}\n`);
-}
-
-/** Copies the artifacts of an execution, each to where its hash says. Returns the path of one that is not as recorded. */
-async function copyArtifactsOf(
+/** Adds the artifacts of an execution. Returns the path of one that is not as recorded. */
+async function keepArtifacts(
   { visit, artifacts = {} }: VisitRecord,
   dir: string,
-  to: (sha256: string) => string,
+  batch: ContentBatch,
 ): Promise<string | undefined> {
   const archive = join(nodeLayout(dir).visits, String(visit));
   for (const [name, hash] of Object.entries(artifacts)) {
-    let found = (await hashArtifact(to(hash))) === hash;
+    let found = false;
     // A run that is under way moves files from the first place to the second.
-    for (const place of [dir, archive])
-      found ||= (await copied(join(place, name), to(hash))) && (await hashArtifact(to(hash))) === hash;
+    for (const place of [dir, archive]) found ||= (await hashIn(join(place, name), batch)) === hash;
     if (!found) return join(isFile(join(archive, name)) ? archive : dir, name);
   }
   return undefined;
 }
 
-async function copyBodies(from: string, to: string): Promise<void> {
-  const [source, target] = [exchangesLayout(from), exchangesLayout(to)];
-  makeFolder(target.bodies);
-  for (const name of namesIn(source.bodies))
-    if (/^[0-9a-f]{64}$/.test(name)) await copied(source.body(name), target.body(name));
-}
-
-const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
-
-/** False when there is no such file. */
-async function copied(from: string, to: string): Promise<boolean> {
-  if (!isFile(from)) return false;
+/** Adds a file; answers the hash of what was added. */
+async function hashIn(path: string, batch: ContentBatch): Promise<string | undefined> {
+  if (!isFile(path)) return undefined;
   try {
-    // An earlier copy may be read-only.
-    await rm(to, { force: true });
-    await copyFile(from, to, constants.COPYFILE_FICLONE);
-    return true;
+    return (await batch.addFile(path)).hash;
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
+
+const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 /* The node directories of a run, copied to a run that is forked from it. */
 
@@ -174,7 +146,7 @@ export function withOwnArtifacts(
   to: string,
 ): VisitRecord {
   // These are of the other run.
-  const { artifacts, spent: _, ended: __, marks: ___, ...rest } = record;
+  const { artifacts, spent: _, ended: __, ...rest } = record;
   const kept = isLost || artifacts === undefined ? rest : { ...rest, artifacts };
   const key = 'last_failure.artifacts';
   const paths = own(record.context.set, key);

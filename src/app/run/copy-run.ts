@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { copyStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { Json } from '../../core/json.ts';
+import type { Exchange } from '../../core/records/exchange.ts';
 import { type Layout, layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { CallRecord, RunRecord, StartRecord } from '../../core/records/visit.ts';
@@ -13,14 +14,15 @@ import type { SealedHoldout } from '../../holdout/mount.ts';
 import { writeSealed } from '../../holdout/vault.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { GitError } from '../../platform/git.ts';
+import { answersOf } from '../../run/answers.ts';
 import { manifestHash, storeTexts } from '../../run/inputs.ts';
-import { openRunJournal } from '../../run/run-journal.ts';
+import { openRunJournal, type RunHistory } from '../../run/run-journal.ts';
 import { messageOf } from '../../run/unreadable.ts';
 import { stateAfter } from '../../run/visits.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { costsIn } from './budget.ts';
-import { copyArtifacts, copyExchanges, copyRecord, withOwnArtifacts } from './copy-artifacts.ts';
+import { copyArtifacts, copyRecord, withOwnArtifacts } from './copy-artifacts.ts';
 
 /** SHA-256 of records as they are in the journal. */
 export function hashOfRecords(records: readonly RunRecord[]): string {
@@ -31,8 +33,8 @@ export function hashOfRecords(records: readonly RunRecord[]): string {
 
 type Problem = { readonly problem: Diagnostic };
 
-/** Copies what a run in the directory `at` inherits of the run in `from`: its history, its exchanges, and its workspace at
- *  a checkpoint; a replay also gets the record that it follows. */
+/** Copies what a run in the directory `at` inherits of the run in `from`: its history, and its workspace at a checkpoint;
+ *  a replay also gets the record that it follows. */
 export async function copyRun(
   from: string,
   at: Layout,
@@ -43,8 +45,8 @@ export async function copyRun(
     readonly snapshot: string;
     /** Those of the new run, for its content store. */
     readonly texts: readonly string[];
-    /** Of a replay: all records of that run, and whether they answer tools and verifications as well. */
-    readonly replayed: { readonly records: readonly RunRecord[]; readonly tools: boolean } | undefined;
+    /** Of a replay: all of that run, and whether its records answer tools and verifications as well. */
+    readonly replayed: { readonly history: RunHistory; readonly tools: boolean } | undefined;
     readonly env: Readonly<Record<string, string | undefined>>;
   },
 ): Promise<
@@ -52,16 +54,15 @@ export async function copyRun(
 > {
   const { old, records, replayed, env } = prefix;
   const source = layout(from);
-  const uncopied = await copyExchanges(from, at.root, records);
-  if (replayed !== undefined) {
-    const begins = replayed.tools ? records.length : undefined;
-    const problem = await copyRecord(from, at.root, replayed.records, begins);
-    if (problem !== undefined) return { problem };
-  }
   await copyStore(source.contents, at.contents);
   await storeTexts(at.root, prefix.texts, false);
   await mkdir(at.workspace);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: false });
+  if (replayed !== undefined) {
+    const begins = replayed.tools ? records.length : undefined;
+    const problem = await copyRecord(from, at.root, replayed.history, begins, snapshots.store);
+    if (problem !== undefined) return { problem };
+  }
   const before = await loaded(snapshots, prefix.snapshot);
   await snapshots.restore(before);
   if (old.git !== undefined) {
@@ -74,7 +75,7 @@ export async function copyRun(
       throw error;
     }
   }
-  return { snapshots, before, notes: uncopied === undefined ? [] : [uncopied] };
+  return { snapshots, before, notes: [] };
 }
 
 const historyProblem = (runId: string, error: GitError): Diagnostic => ({
@@ -109,6 +110,7 @@ export async function writeCopiedJournal(
     readonly paths: readonly string[];
     readonly records: readonly RunRecord[];
     readonly calls: readonly CallRecord[];
+    readonly exchanges: readonly Exchange[];
     /** Of the new run's pipeline, which may be another one. */
     readonly goal: Json | undefined;
   },
@@ -130,12 +132,13 @@ export async function writeCopiedJournal(
   const runId = manifest.run_id;
   const manifest_sha256 = manifestHash(manifest);
   const journal = await openRunJournal(building, { runId, epoch: 1, sync: false });
-  const calls = new Map<string, CallRecord[]>();
-  for (const call of from.calls) calls.set(callOf(call), [...(calls.get(callOf(call)) ?? []), call]);
+  const calls = byExecution(from.calls);
+  const exchanges = byExecution(answersOf(from.records, from.exchanges).values());
   const paid: CallRecord[] = [];
   for (const record of records) {
     const its = record.type === 'Start' ? [] : (calls.get(callOf(record)) ?? []);
     for (const call of its) journal.note(call);
+    if (record.type === 'Visit') for (const one of exchanges.get(callOf(record)) ?? []) journal.note(one);
     paid.push(...its);
     journal.note(record.type === 'Start' ? { ...record, manifest_sha256 } : record);
   }
@@ -149,8 +152,19 @@ export async function writeCopiedJournal(
   return { history: undefined, notes };
 }
 
-const callOf = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
-  `${node} ${visit}`;
+type Execution = { readonly node: string; readonly visit: number };
+
+const callOf = ({ node, visit }: Execution): string => `${node} ${visit}`;
+
+function byExecution<T extends Execution>(all: Iterable<T>): ReadonlyMap<string, readonly T[]> {
+  const found = new Map<string, T[]>();
+  for (const one of all) {
+    const its = found.get(callOf(one));
+    if (its === undefined) found.set(callOf(one), [one]);
+    else its.push(one);
+  }
+  return found;
+}
 
 /** The goal is the pipeline's, and no node can set it: what it is now, it was from the beginning. */
 function withGoal(record: StartRecord, goal: Json | undefined): StartRecord {

@@ -102,7 +102,6 @@ async function runToEnd(run: OwnRun): Promise<Finished | Refusal> {
   await removeTree(at.scratch);
   const { parked } = end;
   if (parked !== undefined) await parkAbove(host.env, parked);
-  const written = opened.marks();
   const visits = opened.visits();
   for (const one of run.open.toReversed()) await one.close();
   // The result takes it, and nothing of it needs a flush.
@@ -110,7 +109,7 @@ async function runToEnd(run: OwnRun): Promise<Finished | Refusal> {
   revealHoldout(at.workspace, run.sealed);
   run.sealed = undefined; // The files are placed; placing them again on a full disk would lose them.
   await settleRun(runDir, end.interrupted || parked !== undefined);
-  const result = await resultNow(runDir, opened.manifest, end, visits, host, written);
+  const result = await resultNow(runDir, opened.manifest, end, visits, host);
   await writeResult(runDir, result);
   run.ending = result;
   return { result, code: end.ending.code };

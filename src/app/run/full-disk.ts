@@ -8,7 +8,6 @@ import { mayWrite } from '../../platform/files/fence.ts';
 import { removeTree } from '../../platform/files/remove.ts';
 import { removeFile, systemWords, writeFresh } from '../../platform/files/write.ts';
 import { closeAll } from '../../run/journal.ts';
-import { marksIn } from '../../run/marks.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import type { Finished } from '../types.ts';
 import type { OwnRun } from './own-run.ts';
@@ -85,7 +84,7 @@ async function suspendForRoom(
       since: at,
     };
     const options = { runId: manifest.run_id, epoch: lock.epoch };
-    const journal = await openRunJournal(runDir, options, history, () => marksIn(runDir));
+    const journal = await openRunJournal(runDir, options, history);
     const { status } = parked;
     const { elapsed_ms, spent = nothingSpent, cut_ms } = state;
     const cut = cut_ms === undefined ? {} : { cut_ms };

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
-import { epochVariable, exchangesLayout, layout } from '../../core/records/layout.ts';
+import { epochVariable, layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { beforeWrite, mayWrite } from '../../platform/files/fence.ts';
 import {
@@ -96,5 +96,5 @@ async function ownFolders(runDir: string): Promise<readonly string[]> {
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(runDir, entry.name))
     .filter((path) => path !== at.workspace && path !== at.hidden && path !== at.scratch);
-  return [runDir, exchangesLayout(at.exchanges).bodies, ...folders];
+  return [runDir, ...folders];
 }

@@ -1,5 +1,5 @@
-/** Opens the records of a run: the exchanges with agents, the events and the trace, the journal, the costs. */
-
+/** Opens the records of a run: a replay's answers, the events and the trace, the journal, the costs. */
+import type { Refusal } from '../../core/diagnostic.ts';
 import type { ParsedGraph } from '../../core/graph.ts';
 import { codergens } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -7,8 +7,8 @@ import { readGraph } from '../../dot/read.ts';
 import { nodeInput } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { Superseded } from '../../platform/files/fence.ts';
-import type { ExchangeLog } from '../../run/exchanges.ts';
-import { marksByPath } from '../../run/marks.ts';
+import type { Replay } from '../../run/answers.ts';
+import { exchangeLog } from '../../run/exchanges.ts';
 import type { StoredRun } from '../../run/open-run.ts';
 import { rebuildViews } from '../../run/rebuild.ts';
 import { openRunJournal, type RunJournal } from '../../run/run-journal.ts';
@@ -18,17 +18,15 @@ import type { Host } from '../types.ts';
 import { openRunBudget } from './budget.ts';
 import type { LoadedRun } from './own-run.ts';
 
-/** What only some runs have, loaded for them only: the record of exchanges with agents, and a replay's answers. */
-export async function exchangesOfRun(run: LoadedRun & { readonly snapshots: Snapshots }) {
-  const { runDir, task, recorded, manifest, snapshots, host } = run;
-  const { graph, texts } = task.terms;
-  if (codergens(graph).length === 0 && manifest.replay_of === undefined)
-    return { value: { exchanges: undefined, replay: undefined } };
-  const { exchangesOf, openReplay } = await import('./open-replay.ts');
-  const follows = await openReplay(runDir, manifest, texts.variables, snapshots, host);
-  if ('problems' in follows) return follows;
-  const exchanges = exchangesOf(graph, runDir, recorded.history);
-  return { value: { exchanges, replay: follows.replay }, close: exchanges && (() => exchanges.close()) };
+/** What answers in a replay, loaded for one only. */
+export async function replayOfRun(
+  run: LoadedRun & { readonly snapshots: Snapshots },
+): Promise<{ readonly value: { readonly replay: Replay | undefined } } | Refusal> {
+  const { runDir, task, manifest, snapshots, host } = run;
+  if (manifest.replay_of === undefined) return { value: { replay: undefined } };
+  const { openReplay } = await import('./open-replay.ts');
+  const replay = await openReplay(runDir, manifest, task.terms.texts.variables, snapshots, host);
+  return 'problems' in replay ? replay : { value: { replay } };
 }
 
 /** The guard against leaks of the holdout. */
@@ -45,12 +43,12 @@ export async function eventsAndTrace({ runDir, recorded, lock, host }: LoadedRun
   return { value: { events, trace }, close: () => Promise.all([events.close(), trace.close()]) };
 }
 
-/** The journal. A commit is refused as soon as another process has the run. */
-export async function journalOfRun(run: LoadedRun & { readonly exchanges: ExchangeLog | undefined }) {
-  const { runDir, recorded, manifest, lock, exchanges } = run;
-  const marks = () => marksByPath(exchanges?.mark());
+/** The journal, with the exchanges of a run that asks agents. A commit is refused as soon as another process has the run. */
+export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapshots }) {
+  const { runDir, task, recorded, manifest, lock } = run;
+  const { store } = run.snapshots;
   const options = { runId: manifest.run_id, epoch: lock.epoch };
-  const written = await openRunJournal(runDir, options, recorded.history, marks);
+  const written = await openRunJournal(runDir, options, recorded.history, () => store.flush());
   const journal: Run['journal'] = {
     note: (line) => written.note(line),
     mark: () => written.mark(),
@@ -65,7 +63,9 @@ export async function journalOfRun(run: LoadedRun & { readonly exchanges: Exchan
       return written.commit(line, before);
     },
   };
-  return { value: { journal, marks, visits: () => written.visits() }, close: () => written.close() };
+  const asks = codergens(task.terms.graph).length > 0;
+  const exchanges = asks ? exchangeLog(store, (line) => written.note(line)) : undefined;
+  return { value: { journal, exchanges, visits: () => written.visits() }, close: () => written.close() };
 }
 
 type Writable = { readonly journal: Pick<RunJournal, 'note' | 'commit'> };

@@ -4,18 +4,14 @@ import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { codergens } from '../../core/pipeline.ts';
+import type { Exchange } from '../../core/records/exchange.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { Point } from '../../core/records/names.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
-import {
-  bodiesOf,
-  DamagedExchange,
-  readBody,
-  readExchanges,
-  type StoredExchange,
-} from '../../run/exchanges.ts';
+import { answersOf } from '../../run/answers.ts';
+import { bodiesIn, bodiesOf } from '../../run/exchanges.ts';
 import { findMoment, type Moment } from '../../run/moment.ts';
 import { openRun } from '../../run/open-run.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
@@ -60,7 +56,6 @@ export async function replaySeed(
       prompts: { ...request.prompts },
       ...(request.runTools === true ? { run_tools: true } : {}),
     },
-    records,
     graph,
     isFork: request.from !== undefined,
   });
@@ -92,51 +87,38 @@ export async function readRecordedRun(runDir: string): Promise<
   | {
       readonly manifest: Manifest;
       readonly records: readonly RunRecord[];
-      readonly exchanges: readonly StoredExchange[];
+      readonly exchanges: readonly Exchange[];
     }
   | Refusal
 > {
   const recorded = await openRun(runDir).stored();
   if ('problems' in recorded) return recorded;
   const { manifest, history } = recorded;
-  const { records } = history;
+  const { records, exchanges } = history;
   const changed = await changedIn(runDir, manifest);
   if (changed !== undefined) return changed;
-  const read = await readExchanges(layout(runDir).exchanges);
-  if (read.ok)
-    return (
-      (await damageIn(runDir, manifest.run_id, read.exchanges)) ?? {
-        manifest,
-        records,
-        exchanges: read.exchanges,
-      }
-    );
-  if (!read.missing) return refused('replay-damaged', read.why);
-  return records.some((record) => record.type === 'Visit' && record.calls > 0)
-    ? refused(
-        'replay-no-records',
-        `run ${manifest.run_id} has no record of the calls of its agents: ${layout(runDir).exchanges} is missing`,
-        'restore it from a copy, or run the pipeline again',
-      )
-    : { manifest, records, exchanges: [] };
+  // A power cut may take texts of an execution that was not committed.
+  const counted = [...answersOf(records, exchanges).values()];
+  return (await damageIn(runDir, manifest.run_id, counted)) ?? { manifest, records, exchanges: counted };
 }
 
-/** Whether texts and files of the exchanges are damaged. */
+/** Whether texts and files of exchanges are damaged. */
 async function damageIn(
   runDir: string,
   run: string,
-  exchanges: readonly StoredExchange[],
+  exchanges: readonly Exchange[],
 ): Promise<Refusal | undefined> {
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
-  for (const { exchange } of exchanges)
+  const body = bodiesIn(runDir);
+  for (const exchange of exchanges)
     try {
-      for (const body of bodiesOf(exchange)) await readBody(at.exchanges, body);
+      for (const named of bodiesOf(exchange)) body(named);
       const { after, changes = [] } = exchange.files ?? {};
       if (after !== undefined && changes.length > 0) await snapshots.load(after);
       for (const { sha256 } of changes) if (sha256 !== undefined) await drain(snapshots.pieces(sha256));
     } catch (error) {
-      if (!(error instanceof DamagedExchange || error instanceof WorkspaceError)) throw error;
+      if (!(error instanceof WorkspaceError)) throw error;
       return refused(
         'replay-damaged',
         `the record of call ${exchange.call} of node "${exchange.node}" in run ${run} is damaged: ${error.message}`,

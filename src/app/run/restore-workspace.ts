@@ -24,7 +24,8 @@ export async function restoreWorkspace(
 ): Promise<OpenSnapshots | Refusal> {
   const at = layout(runDir);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
-  const where = { workspace: at.workspace, dir: at.contents };
+  // Each line of the journal flushes what it names.
+  const where = { workspace: at.workspace, dir: at.contents, sync: 'later' } as const;
   try {
     if (taken !== undefined) return { ...taken, snapshots: movedSnapshots(taken.snapshots, where) };
     const snapshots = await openSnapshots(where);

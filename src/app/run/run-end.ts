@@ -52,8 +52,7 @@ export const resultNow = (
   end: Parameters<typeof resultOf>[3],
   visits: Parameters<typeof resultOf>[4],
   { cwd, called }: Pick<Host, 'cwd' | 'called'>,
-  marks?: Parameters<typeof resultOf>[7],
-): Promise<RunResult> => resultOf(manifest, runDir, treesOf, end, visits, cwd, called, marks);
+): Promise<RunResult> => resultOf(manifest, runDir, treesOf, end, visits, cwd, called);
 
 /** Writes `result.json`, which says that the run is complete: flushed, with its folder. */
 export const writeResult = (runDir: string, result: RunResult): Promise<void> =>

@@ -6,11 +6,11 @@ import { own } from '../../core/json.ts';
 import { buildsHistory, goalOf } from '../../core/pipeline.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../../core/records/manifest.ts';
 import { momentText } from '../../core/records/names.ts';
-import type { CallRecord, RunRecord } from '../../core/records/visit.ts';
 import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
 import type { Moment } from '../../run/moment.ts';
 import { openRun } from '../../run/open-run.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
 import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
@@ -22,8 +22,6 @@ import type { RunTerms } from './terms.ts';
 /** The answers that a replay gets from the record of another run. */
 export type RecordedAnswers = {
   readonly replayOf: Omit<ReplayOf, 'changed'>;
-  /** All records of the recorded run. */
-  readonly records: readonly RunRecord[];
   /** The pipeline with replaced prompts; undefined where none is replaced. */
   readonly graph: Graph | undefined;
   /** False where it begins where the recorded run began. */
@@ -59,7 +57,7 @@ export async function runSeed(
   const history = reader.history();
   if (!history.ok) return refused('run-files', history.why);
   const { sealed } = opened;
-  const from = { old, runDir: resolve(runDir), moment, calls: history.calls, answers };
+  const from = { old, runDir: resolve(runDir), moment, history, answers };
   const prefix: Prefix = { ...from, inputs, graph, current, flags, cwd, env, sealed };
   return {
     graph: current,
@@ -82,7 +80,7 @@ type Prefix = {
   readonly old: Manifest;
   readonly runDir: string;
   readonly moment: Moment;
-  readonly calls: readonly CallRecord[];
+  readonly history: RunHistory;
   readonly answers: RecordedAnswers | undefined;
   readonly inputs: Inputs;
   readonly graph: Graph | undefined;
@@ -98,9 +96,9 @@ const isFork = (answers: RecordedAnswers | undefined): boolean => answers === un
 
 /** How the new run's directory is filled. */
 function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journal'> {
-  const { old, runDir, moment, calls, answers, current, env, sealed } = prefix;
+  const { old, runDir, moment, history, answers, current, env, sealed } = prefix;
   const { records, snapshot } = moment;
-  const replayed = answers && { records: answers.records, tools: answers.replayOf.run_tools !== true };
+  const replayed = answers && { history, tools: answers.replayOf.run_tools !== true };
   return {
     async workspace(at, terms, texts) {
       const copied = await copyRun(runDir, at, { old, records, snapshot, texts, replayed, env });
@@ -109,7 +107,14 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
     seal: (at) => sealAgain(old, sealed, at.root, env),
     journal: (building, manifest, { snapshot: taken, final }) =>
       writeCopiedJournal(
-        { dir: runDir, paths: [runDir, dirname(old.workspace_path)], records, calls, goal: goalOf(current) },
+        {
+          dir: runDir,
+          paths: [runDir, dirname(old.workspace_path)],
+          records,
+          calls: history.calls,
+          exchanges: history.exchanges,
+          goal: goalOf(current),
+        },
         { building, final, manifest, snapshot: taken },
       ),
   };

@@ -1,8 +1,9 @@
-/** `exchanges/calls.jsonl`: the prompt, answer and changes of an agent in one attempt of a node. */
+/** The line of `journal.jsonl` for the prompt, answer and changes of an agent in one attempt of a node. */
 import * as z from 'zod';
 import { usageSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
 import { innerPath, nodeId } from './names.ts';
+import { stamp } from './visit.ts';
 
 const hash = once(() =>
   z
@@ -11,7 +12,7 @@ const hash = once(() =>
     .describe('SHA-256, hex'),
 );
 
-/** A text, or where it is long the name of its file in `bodies/`. */
+/** A text, or where it is long its name in the content store. */
 const bodySchema = once(() => z.union([z.string(), z.strictObject({ sha256: hash(), bytes: z.int() })]));
 export type Body = z.infer<ReturnType<typeof bodySchema>>;
 
@@ -29,9 +30,8 @@ export type FileChange = z.infer<ReturnType<typeof fileChangeSchema>>;
 
 export const exchangeSchema = once(() =>
   z.object({
-    schema_version: z.literal(1),
-    run_id: z.string(),
-    epoch: z.int(),
+    ...stamp(),
+    type: z.literal('Exchange'),
     at: z.string().describe('When the attempt ended, RFC 3339, UTC'),
     node: nodeId(),
     visit: z.int().positive(),
@@ -67,7 +67,7 @@ export const exchangeSchema = once(() =>
       .describe('Snapshots around the attempt; null if the workspace could not be recorded'),
     usage: usageSchema().nullable(),
     elapsed_ms: z.number(),
-    replayed: hash().nullable().describe('The line of the exchange that answered in a replay'),
+    replayed: z.int().nullable().describe('Number of the line of the replayed run that answered'),
   }),
 );
 export type Exchange = z.infer<ReturnType<typeof exchangeSchema>>;

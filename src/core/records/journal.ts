@@ -5,8 +5,9 @@ import { spentSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
 import { parkedSchema, pausedWords } from '../outcome.ts';
 import { endedSchema } from './checkpoint.ts';
+import { exchangeSchema } from './exchange.ts';
 import { fileName, nodeId } from './names.ts';
-import { callRecordSchema, marks, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
+import { callRecordSchema, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
 
 /** An execution has begun. Not flushed by itself. */
 const beganRecordSchema = once(() =>
@@ -25,7 +26,6 @@ const standing = once(() => ({
   elapsed_ms: z.number(),
   cut_ms: z.number().exactOptional().describe('Of interrupted executions of the next node'),
   spent: spentSchema(),
-  marks: marks(),
 }));
 
 /** The run stopped before its next node, or while it ran: by a limit, an interruption or a suspension. */
@@ -59,6 +59,7 @@ export const journalLineSchema = once(() =>
       startRecordSchema(),
       visitRecordSchema(),
       beganRecordSchema(),
+      exchangeSchema(),
       stoppedRecordSchema(),
       resumedRecordSchema(),
     ]),
@@ -69,11 +70,11 @@ export type JournalLine = z.infer<ReturnType<typeof journalLineSchema>>;
 export type StoppedRecord = z.infer<ReturnType<typeof stoppedRecordSchema>>;
 export type ResumedRecord = z.infer<ReturnType<typeof resumedRecordSchema>>;
 
-/** A line before the journal adds its version, the run, its number, its owner and the hash of the lines before,
- *  and the marks. */
+/** A line before the journal adds its version, the run, its number, its owner and the hash of the lines before. */
 export type LineFacts = JournalLine extends infer L
   ? L extends JournalLine
-    ? Omit<L, 'schema_version' | 'run_id' | 'seq' | 'epoch' | 'prev' | 'marks'>
+    ? Omit<L, 'schema_version' | 'run_id' | 'seq' | 'epoch' | 'prev'>
     : never
   : never;
 export type VisitFacts = Extract<LineFacts, { type: 'Visit' }>;
+export type ExchangeFacts = Extract<LineFacts, { type: 'Exchange' }>;

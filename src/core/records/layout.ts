@@ -46,7 +46,8 @@ export const layout = (run: string) => {
     locks: `${at}lock`,
     /** Blanks, while a process executes the run: a full disk has room for its last records. Not covered by hashes. */
     room: `${at}lock/room`,
-    /** The content store: the texts that the run was started with, and the files of the workspace after every execution. */
+    /** The content store: the texts that the run was started with, long texts of agents, and the files of the
+     *  workspace after every execution. */
     contents: `${at}contents`,
     history: `${at}history.git`,
     /** Workspace files hidden from an agent, and the list of them. No node can have these names. */
@@ -56,8 +57,6 @@ export const layout = (run: string) => {
     hiddenList: `${at}.hidden.json`,
     /** The holdout, packed and encrypted. No node can have this name. */
     sealed: `${at}.sealed`,
-    /** Prompts and answers of agents, call by call. */
-    exchanges: `${at}exchanges`,
     /** In a replay, a copy of the recorded run's records. No node can have this name. */
     followed: `${at}.replay`,
     /** What people asked for from outside (start, stop, deliver, …), one act a line. Not covered by hashes. */
@@ -73,25 +72,12 @@ export const layout = (run: string) => {
 export type Layout = ReturnType<typeof layout>;
 
 /** Names in the run directory that a node id must not have. */
-export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'contents', 'exchanges', '__proto__'];
+export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'contents', '__proto__'];
 
-/** The files of recorded exchanges, in `<run>/exchanges` or a copy of it. */
-export const exchangesLayout = (dir: string) => ({
-  root: dir,
-  /** One line per call. */
-  calls: join(dir, 'calls.jsonl'),
-  /** Texts too long for a line, each named by its SHA-256. */
-  body: (sha256: string) => join(dir, 'bodies', sha256),
-  bodies: join(dir, 'bodies'),
-});
-
-/** The record that a replay answers from, in `<run>/.replay`. */
+/** The record that a replay answers from, in `<run>/.replay`; what it names is in the contents of the replay. */
 export const followedLayout = (dir: string) => ({
-  exchanges: join(dir, 'exchanges'),
-  visits: join(dir, 'visits.jsonl'),
-  /** Artifacts of tools and verifications, each file named by its SHA-256. */
-  artifacts: join(dir, 'artifacts'),
-  artifact: (sha256: string) => join(dir, 'artifacts', sha256),
+  /** A copy of that run's journal. */
+  journal: layout(dir).journal,
   /** Where the replay diverged from the record; missing as long as it has not. */
   divergence: join(dir, 'divergence.json'),
 });

@@ -5,7 +5,7 @@ import { spentSchema, type Usage, usageSchema } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
 import { alikeSchema, type Outcome } from '../outcome.ts';
-import { arrivedSchema, endedSchema, journalMarkSchema, lastFailureSchema } from './checkpoint.ts';
+import { arrivedSchema, endedSchema, lastFailureSchema } from './checkpoint.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
 import type { RouteCandidate } from './trace.ts';
 
@@ -26,11 +26,6 @@ export const stamp = once(() => ({
   epoch: z.int(),
   prev: z.string().describe('SHA-256 of the lines before: of the last one, after the hash before it'),
 }));
-
-/** By path in the run directory. */
-export const marks = once(() =>
-  z.record(z.string(), journalMarkSchema()).describe('The exchanges as they were when the line was written'),
-);
 
 /** Which edge was taken, and what became of each. */
 export type RecordedRoute = {
@@ -133,7 +128,6 @@ export const visitRecordSchema = once(() =>
       .describe('How the next node was chosen; absent at an exit'),
     spent: spentSchema().exactOptional().describe('By the run so far; absent in a copied record'),
     ended: endedSchema().exactOptional().describe('The run ended with this execution'),
-    marks: marks().exactOptional().describe('Absent in a copied record'),
   }),
 );
 export type VisitRecord = z.infer<ReturnType<typeof visitRecordSchema>>;

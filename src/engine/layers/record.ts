@@ -17,8 +17,6 @@ export const record: Layer = (next) => async (context) => {
   const { run, node, kind, nodeDir, before, secrets } = context;
   const exchange = recorder({
     log: run.exchanges,
-    runId: run.runId,
-    epoch: run.epoch,
     clock: run.clock,
     node,
     nodeDir,
@@ -125,6 +123,6 @@ function agentOf(context: LayerContext, exchange: Recorder): Agent | undefined {
   const configured = run.agentFor(node);
   // Only live agents cost: replayed answers were paid for by the recorded run.
   const live = configured === undefined ? undefined : budget.calls.paying(configured, attempt.number, mask);
-  const replayed = (sha256: string) => exchange.replayed(sha256);
+  const replayed = (line: number) => exchange.replayed(line);
   return run.replay?.agentFor({ node: node.id, visit, live, hidden, mask, replayed }) ?? live;
 }

@@ -37,13 +37,13 @@ export async function auditRun(
   const soFar = reader.history();
   if (!soFar.ok) return soFar;
   const { manifest } = read;
-  const { records } = soFar;
+  const { records, exchanges } = soFar;
   const [first] = records;
   if (first?.type !== 'Start') return { why: `the visits of ${runDir} have no start record` };
   const at = layout(runDir);
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents });
   const sealed = await canariesFor(runDir, manifest, snapshots, first.snapshot, env);
-  const auditor = new Auditor(manifest, graphOf(manifest), runDir, sealed.canaries, snapshots);
+  const auditor = new Auditor(manifest, graphOf(manifest), runDir, sealed.canaries, snapshots, exchanges);
   const start = await snapshots.load(first.snapshot);
   const end = await snapshots.load(soFar.checkpoint.snapshot ?? first.snapshot);
   const about = await aboutChecks(records, start, end, snapshots, at.workspace);
@@ -64,7 +64,6 @@ class Auditor {
   private readonly searched = new Set<string>();
   /** Contents of files already searched. */
   private readonly seen = new Set<string>();
-  private readonly exchanges: Exchange[] = [];
   private readonly isExempt: (node: string) => boolean;
   private readonly damaged = (why: string): void => void this.notes.add(why);
 
@@ -74,6 +73,7 @@ class Auditor {
     private readonly runDir: string,
     private readonly canaries: Canaries | undefined,
     private readonly snapshots: Snapshots,
+    private readonly exchanges: readonly Exchange[],
   ) {
     this.isExempt = mayReadIn(graph);
   }
@@ -91,10 +91,7 @@ class Auditor {
     for (const [id, node] of this.graph?.nodes ?? []) if (node.type === 'codergen') agents.add(id);
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) this.look(one);
-    for await (const one of recorded(this.runDir, this.damaged)) {
-      if ('text' in one) this.look(one);
-      else this.exchanges.push(one);
-    }
+    for (const one of recorded(this.runDir, this.exchanges, this.damaged)) this.look(one);
     for (const one of updates(records, isAgent)) this.look(one);
     if (this.canaries === undefined) return;
     const place = { node: null, visit: null, path: null };

@@ -1,13 +1,13 @@
 /** What the audit reads of the records and artifacts of a run. */
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { CheckCommand } from '../../core/policy/check-words.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
-import { exchangesLayout, layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
+import { layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { isFolder, namesIn, readPlainBytes } from '../../platform/files/read.ts';
 import { DamagedStore } from '../../platform/files/workspace-error.ts';
-import { bodiesOf, DamagedExchange, readBody, readExchanges } from '../../run/exchanges.ts';
+import { bodiesIn, bodiesOf } from '../../run/exchanges.ts';
 import { contentIn, diff } from '../../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 
@@ -63,41 +63,28 @@ async function* inFolder(
 
 /** The recorded texts of each agent call: prompt, requests, stream, answer, artifacts. `damaged` is called with a
  *  sentence for unreadable ones. */
-export async function* recorded(
+export function* recorded(
   runDir: string,
+  exchanges: readonly Exchange[],
   damaged: (why: string) => void,
-): AsyncGenerator<AuditEvidence | Exchange> {
-  const dir = layout(runDir).exchanges;
-  const read = await readExchanges(dir);
-  if (!read.ok) {
-    if (!read.missing) damaged(read.why);
-    return;
-  }
-  const shown = basename(dir);
-  const file = basename(exchangesLayout(dir).calls);
-  for (const [index, { exchange }] of read.exchanges.entries()) {
-    yield exchange;
+): Generator<AuditEvidence> {
+  const at = layout('');
+  const read = bodiesIn(runDir);
+  for (const exchange of exchanges) {
+    const { node, visit, seq } = exchange;
+    const line = `${at.journal}:${seq}`;
     for (const body of bodiesOf(exchange)) {
-      const where =
-        typeof body === 'string'
-          ? `${shown}/${file}:${index + 1}`
-          : `${shown}/bodies/${body.sha256.slice(0, 12)}…`;
+      const where = typeof body === 'string' ? line : `${at.contents}/${body.sha256.slice(0, 12)}…`;
       try {
-        const text = Buffer.from(await readBody(dir, body));
-        yield { node: exchange.node, visit: exchange.visit, where, text };
+        yield { node, visit, where, text: Buffer.from(read(body)) };
       } catch (error) {
-        if (!(error instanceof DamagedExchange)) throw error;
+        if (!(error instanceof DamagedStore)) throw error;
         damaged(error.message);
       }
     }
     // The command line of a program, and the attributes it comes from.
     const acts = JSON.stringify([exchange.actions, exchange.artifacts.map(({ name }) => name)]);
-    yield {
-      node: exchange.node,
-      visit: exchange.visit,
-      where: `${shown}/${file}:${index + 1}`,
-      text: Buffer.from(acts),
-    };
+    yield { node, visit, where: line, text: Buffer.from(acts) };
   }
 }
 

@@ -5,7 +5,7 @@ import type { Plain } from './records.ts';
 
 /** Places of the engine's own, and files whose names are no promise. */
 const own =
-  /^(?:\.|calls\.jsonl|contents|lock|exchanges|sealed|history\.git|visits|package\.json)(?:\/|$)|\/stage\.json$|\/verification\.seconds\.json$/;
+  /^(?:\.|contents|lock|sealed|history\.git|visits|package\.json)(?:\/|$)|\/stage\.json$|\/verification\.seconds\.json$/;
 /** What the engine, its pipelines and Python keep in a workspace. */
 const ownOfWorkspace = /^\.factory\/|(?:^|\/)__pycache__\//;
 
