@@ -55,7 +55,7 @@ function askedFor({
     (name) => wordOf(env[name]) !== undefined,
   );
   if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
-  const said: readonly (readonly [string, string | undefined])[] = [
+  const choices: readonly (readonly [string, string | undefined])[] = [
     ["the node's agent.backend", wordOf(nodeBackend)],
     [flagBy, wordOf(flag)],
     // A script is given to be used, whatever keys there are.
@@ -63,7 +63,7 @@ function askedFor({
     ['FACTORY_AGENT', wordOf(env['FACTORY_AGENT'])],
     ['ATTRACTOR_AGENT_BACKEND', wordOf(env['ATTRACTOR_AGENT_BACKEND'])],
   ];
-  for (const [by, word] of said) if (word !== undefined) return { word, by };
+  for (const [by, word] of choices) if (word !== undefined) return { word, by };
   const last = override === undefined ? undefined : wordOf(env[override]);
   // Other words in it have never meant anything.
   if (override !== undefined && (last === 'stub' || last === 'codex')) return { word: last, by: override };

@@ -1,6 +1,6 @@
 /** The JSON lines of `claude -p --output-format stream-json`: what it says, does, spends and answers. */
 import * as z from 'zod';
-import { toldNumberSchema } from '../core/budget/usage.ts';
+import { reportedNumberSchema } from '../core/budget/usage.ts';
 import type { AgentAction } from '../core/contracts/agent.ts';
 import type { Json } from '../core/json.ts';
 import { once } from '../core/once.ts';
@@ -18,7 +18,7 @@ const blockSchema = once(() =>
     is_error: z.boolean().optional(),
   }),
 );
-const tokens = once(() => toldNumberSchema().nullable().optional().catch(undefined));
+const tokens = once(() => reportedNumberSchema().nullable().optional().catch(undefined));
 const numbersSchema = once(() =>
   z.looseObject({
     input_tokens: tokens(),
@@ -53,7 +53,7 @@ const lineSchema = once(() =>
     api_error_status: z.number().nullable().optional(),
     result: z.string().optional(),
     errors: z.array(z.string()).optional().catch(undefined),
-    total_cost_usd: toldNumberSchema().optional().catch(undefined),
+    total_cost_usd: reportedNumberSchema().optional().catch(undefined),
     usage: numbersSchema().optional().catch(undefined),
     modelUsage: z.record(z.string(), ofModelSchema()).optional().catch(undefined),
     structured_output: z.json().optional(),
@@ -116,7 +116,7 @@ export interface ClaudeEvents {
 const answering = 'StructuredOutput';
 
 type Listeners = {
-  readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
+  readonly onText: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
 };
@@ -191,8 +191,8 @@ class EventReader implements ClaudeEvents {
   }
 
   #spoken(block: Block): void {
-    if (block.type === 'text') this.#on.said(`${block.text ?? ''}\n`, 'answer');
-    if (block.type === 'thinking') this.#on.said(`${block.thinking ?? ''}\n`, 'reasoning');
+    if (block.type === 'text') this.#on.onText(`${block.text ?? ''}\n`, 'answer');
+    if (block.type === 'thinking') this.#on.onText(`${block.thinking ?? ''}\n`, 'reasoning');
     if (block.type !== 'tool_use') return;
     if (block.name === answering) {
       this.#offered = (block.input ?? {}) as Json; // parsed from JSON
@@ -200,7 +200,7 @@ class EventReader implements ClaudeEvents {
     }
     const action = actionOf(block.name ?? '', block.input ?? {});
     if (block.id !== undefined) this.#calls.set(block.id, action);
-    if (action.action === 'command') this.#on.said(`$ ${action.detail}\n`, 'reasoning');
+    if (action.action === 'command') this.#on.onText(`$ ${action.detail}\n`, 'reasoning');
   }
 
   #settled(block: Block): void {

@@ -3,7 +3,7 @@
 import type { AgentReport } from '../core/contracts/agent.ts';
 import type { FailureClass, Park, ParkKind } from '../core/outcome.ts';
 import type { ClaudeEvents, ClaudeResult } from './claude-events.ts';
-import { classOfStatus, parkOf, saidWait, saysOutage } from './program/failure.ts';
+import { classOfStatus, parkOf, saysOutage, waitNamed } from './program/failure.ts';
 
 type Failed = Extract<AgentReport, { kind: 'failed' }>;
 export type ClaudeEnding = Pick<Failed, 'class' | 'park' | 'retryAfterMs'>;
@@ -37,16 +37,16 @@ const sentences: readonly (readonly [RegExp, FailureClass, ParkKind?])[] = [
 ];
 
 /** Whose failure it is by what it said last; `now` is in milliseconds since 1970. */
-function troubleIn(said: string, now: number): ClaudeEnding | undefined {
-  const text = said.replace(/^API Error: */i, '');
-  const status = text === said ? undefined : /^\(?(\d{3})\b/.exec(text)?.[1];
+function troubleIn(message: string, now: number): ClaudeEnding | undefined {
+  const text = message.replace(/^API Error: */i, '');
+  const status = text === message ? undefined : /^\(?(\d{3})\b/.exec(text)?.[1];
   if (status !== undefined) return troubleOfStatus(Number(status), undefined);
   const found = sentences.find(([pattern]) => pattern.test(text));
   if (found === undefined)
-    return text !== said && saysOutage(text) ? { class: 'infra', park: { kind: 'outage' } } : undefined;
+    return text !== message && saysOutage(text) ? { class: 'infra', park: { kind: 'outage' } } : undefined;
   const [, failureClass, kind] = found;
   if (kind !== 'quota') return { class: failureClass, ...(kind === undefined ? {} : { park: { kind } }) };
-  const wait = saidWait(text, new Date(now));
+  const wait = waitNamed(text, new Date(now));
   if (wait !== undefined) return { class: failureClass, retryAfterMs: wait, park: { kind } };
   // A rate limit may be over soon; any other limit lasts.
   return { class: failureClass, park: { kind, ...(/^rate limit /i.test(text) ? { unsaid: true } : {}) } };
@@ -65,7 +65,7 @@ function troubleOfStatus(status: number, word: string | undefined): ClaudeEnding
 export function claudeFailure(
   result: ClaudeResult | undefined,
   events: ClaudeEvents,
-  said: string,
+  message: string,
   now: number,
 ): ClaudeEnding {
   const until = events.limitedUntilMs;
@@ -84,13 +84,13 @@ export function claudeFailure(
     case 'billing_error':
       return { class: 'config', park: { kind: 'billing' } };
     case 'rate_limit':
-      return troubleIn(said, now) ?? { class: 'infra', park: { kind: 'quota', unsaid: true } };
+      return troubleIn(message, now) ?? { class: 'infra', park: { kind: 'quota', unsaid: true } };
     case 'overloaded':
     case 'server_error':
       return { class: 'infra', park: { kind: 'outage' } };
     case 'model_not_found':
       return { class: 'config' };
     default:
-      return troubleIn(said, now) ?? { class: 'agent' };
+      return troubleIn(message, now) ?? { class: 'agent' };
   }
 }

@@ -17,8 +17,8 @@ import {
   type ProgramSettings,
   pathIn,
   programSettings,
+  readSettings,
   type SettingsTask,
-  saidOf,
   settingsOr,
   wordsIn,
 } from './program/settings.ts';
@@ -73,10 +73,10 @@ export const readClaudeSettings = (
   defaults: ProgramDefaults,
 ): { readonly settings: ClaudeSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const { said, from } = saidOf(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);
-    const path = said.path ?? 'claude';
-    const common = programSettings('claude', { said: { ...said, path }, from }, task, defaults);
-    const mode = said.permission_mode ?? 'acceptEdits';
+    const { values, from } = readSettings(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);
+    const path = values.path ?? 'claude';
+    const common = programSettings('claude', { values: { ...values, path }, from }, task, defaults);
+    const mode = values.permission_mode ?? 'acceptEdits';
     if (!modes.some((known) => known === mode))
       throw new BadSetting(`${from('permission_mode')} is "${mode}", which is none of ${modes.join(', ')}`);
     return {
@@ -84,11 +84,11 @@ export const readClaudeSettings = (
       // It has no lower word.
       effort: common.effort === 'none' || common.effort === 'minimal' ? 'low' : common.effort,
       permissionMode: mode,
-      allowedTools: said.allowed_tools ?? usualTools,
-      disallowedTools: said.disallowed_tools,
-      maxTurns: said.max_turns,
-      addDirs: (said.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
-      settings: said.settings,
-      args: wordsIn(said.args ?? '', from('args')),
+      allowedTools: values.allowed_tools ?? usualTools,
+      disallowedTools: values.disallowed_tools,
+      maxTurns: values.max_turns,
+      addDirs: (values.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
+      settings: values.settings,
+      args: wordsIn(values.args ?? '', from('args')),
     };
   });

@@ -56,7 +56,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
 function launchOf(task: AgentTask, settings: ClaudeSettings, env: Environment): Launch {
   const args = claudeArgv(settings, answerSchema);
   const events: ClaudeEvents = claudeEvents({
-    said: shower(task),
+    onText: shower(task),
     acted: (action) => task.acted(action),
     used() {
       const { usage } = usageOf(events, settings);
@@ -136,10 +136,10 @@ function reportOf(
   const failed = result !== undefined && (result.isError || result.subtype.startsWith('error'));
   if (code !== 0 || failed) {
     const ending = failed ? claudeEnding(result.subtype) : undefined;
-    const said = failed && result.text !== '' ? result.text : lastWords;
+    const lastMessage = failed && result.text !== '' ? result.text : lastWords;
     const how = ending ?? (code === 0 ? 'it reported an error' : `exit status ${code}`);
-    const trouble = claudeFailure(failed ? result : undefined, events, said, now.getTime());
-    return { ...fail(trouble.class, `claude failed: ${how}${because(said)}`), ...trouble };
+    const trouble = claudeFailure(failed ? result : undefined, events, lastMessage, now.getTime());
+    return { ...fail(trouble.class, `claude failed: ${how}${because(lastMessage)}`), ...trouble };
   }
   if (result === undefined || response === undefined) {
     const lacks = result === undefined ? 'no result line' : 'no answer';
@@ -188,11 +188,11 @@ const remembered = /project|history|session/i;
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */
 export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
-  const said = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
+  const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
   const user = env['HOME']?.trim() ?? '';
-  const place = said !== '' ? resolve(said) : user === '' ? undefined : join(user, '.claude');
+  const place = folder !== '' ? resolve(folder) : user === '' ? undefined : join(user, '.claude');
   // With the variable it lies in that folder.
-  const account = said !== '' ? join(resolve(said), '.claude.json') : join(user, '.claude.json');
+  const account = folder !== '' ? join(resolve(folder), '.claude.json') : join(user, '.claude.json');
   const home = place === undefined ? [] : [...homeWith(place, own), ...jsonWithout(account, remembered)];
   return {
     home,
@@ -204,7 +204,7 @@ export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env'
       CLAUDECODE: '',
       CLAUDE_CODE_ENTRYPOINT: '',
       // It may be relative, and the program starts elsewhere.
-      ...(said === '' ? {} : { CLAUDE_CONFIG_DIR: resolve(said) }),
+      ...(folder === '' ? {} : { CLAUDE_CONFIG_DIR: resolve(folder) }),
     },
   };
 }

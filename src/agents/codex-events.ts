@@ -1,10 +1,10 @@
 /** The JSON lines of `codex exec --json`: what it says, does and spends. */
 import * as z from 'zod';
-import { toldNumberSchema } from '../core/budget/usage.ts';
+import { reportedNumberSchema } from '../core/budget/usage.ts';
 import type { AgentAction } from '../core/contracts/agent.ts';
 import { once } from '../core/once.ts';
 import type { FailureClass, Park, ParkKind } from '../core/outcome.ts';
-import { classOfStatus, parkOf, saidWait } from './program/failure.ts';
+import { classOfStatus, parkOf, waitNamed } from './program/failure.ts';
 import { jsonLine } from './program/view.ts';
 
 const itemSchema = once(() =>
@@ -27,10 +27,10 @@ const eventSchema = once(() =>
     item: itemSchema().optional(),
     usage: z
       .looseObject({
-        input_tokens: toldNumberSchema(),
-        output_tokens: toldNumberSchema(),
-        cached_input_tokens: toldNumberSchema().optional().catch(undefined),
-        reasoning_output_tokens: toldNumberSchema().optional().catch(undefined),
+        input_tokens: reportedNumberSchema(),
+        output_tokens: reportedNumberSchema(),
+        cached_input_tokens: reportedNumberSchema().optional().catch(undefined),
+        reasoning_output_tokens: reportedNumberSchema().optional().catch(undefined),
       })
       .optional()
       .catch(undefined),
@@ -60,7 +60,7 @@ export interface CodexEvents {
 
 /** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
 export function codexEvents(on: {
-  readonly said: (text: string, channel: 'answer' | 'reasoning') => void;
+  readonly onText: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
 }): CodexEvents {
@@ -99,14 +99,14 @@ export function codexEvents(on: {
           return;
         case 'item.started':
           if (event.item?.type === 'command_execution')
-            on.said(`$ ${event.item.command ?? ''}\n`, 'reasoning');
+            on.onText(`$ ${event.item.command ?? ''}\n`, 'reasoning');
           return;
         case 'item.completed': {
           lastError = undefined;
           const { item } = event;
           if (item === undefined) return;
-          if (item.type === 'agent_message') on.said(`${item.text ?? ''}\n`, 'answer');
-          if (item.type === 'reasoning') on.said(`${item.text ?? ''}\n`, 'reasoning');
+          if (item.type === 'agent_message') on.onText(`${item.text ?? ''}\n`, 'answer');
+          if (item.type === 'reasoning') on.onText(`${item.text ?? ''}\n`, 'reasoning');
           const action = actionOf(item);
           if (action !== undefined) on.acted(action);
           return;
@@ -194,7 +194,7 @@ const known: readonly (readonly [RegExp, FailureClass, (ParkKind | 'missing')?])
 
 /** Whose failure the message of a `turn.failed` or `error` event is. */
 export function codexFailure(message: string, now: Date): CodexEnding {
-  const wait = saidWait(message, now);
+  const wait = waitNamed(message, now);
   const trouble = (failureClass: FailureClass, park?: Park): CodexEnding => ({
     class: failureClass,
     ...(failureClass === 'infra' && wait !== undefined ? { retryAfterMs: wait } : {}),

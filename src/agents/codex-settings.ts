@@ -17,8 +17,8 @@ import {
   type ProgramSettings,
   pathIn,
   programSettings,
+  readSettings,
   type SettingsTask,
-  saidOf,
   settingsOr,
 } from './program/settings.ts';
 
@@ -80,27 +80,27 @@ export const readCodexSettings = (
   defaults: ProgramDefaults,
 ): { readonly settings: CodexSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const { said, from } = saidOf(['codex', codexAttributes, 'ATTRACTOR_CODEX'], task, defaults.env);
-    const { auto_approve_commands: commands, auto_approve_config_key: key } = said;
+    const { values, from } = readSettings(['codex', codexAttributes, 'ATTRACTOR_CODEX'], task, defaults.env);
+    const { auto_approve_commands: commands, auto_approve_config_key: key } = values;
     if (commands !== undefined && key === undefined)
       throw new BadSetting('codex.auto_approve_commands requires codex.auto_approve_config_key');
-    const times = { timeout: said.timeout_seconds, heartbeat: said.heartbeat_seconds };
-    const common = { ...said, ...times, path: said.path ?? 'codex' };
+    const times = { timeout: values.timeout_seconds, heartbeat: values.heartbeat_seconds };
+    const common = { ...values, ...times, path: values.path ?? 'codex' };
     return {
-      ...programSettings('codex', { said: common, from }, task, defaults),
-      sandbox: said.sandbox ?? 'workspace-write',
-      approval: said.approval,
-      profile: said.profile,
-      addDirs: (said.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
-      overrides: (said.config_overrides ?? '')
+      ...programSettings('codex', { values: common, from }, task, defaults),
+      sandbox: values.sandbox ?? 'workspace-write',
+      approval: values.approval,
+      profile: values.profile,
+      addDirs: (values.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
+      overrides: (values.config_overrides ?? '')
         .split(';;')
         .map((one) => one.trim())
         .filter((one) => one !== ''),
       autoApprove: commands === undefined || key === undefined ? undefined : { key, commands },
-      strictReadScope: said.strict_read_scope === true,
-      disableMcp: said.disable_mcp === true,
-      skipGitRepoCheck: said.skip_git_repo_check === true,
-      bypass: said.dangerous_bypass === true,
-      json: said.json,
+      strictReadScope: values.strict_read_scope === true,
+      disableMcp: values.disable_mcp === true,
+      skipGitRepoCheck: values.skip_git_repo_check === true,
+      bypass: values.dangerous_bypass === true,
+      json: values.json,
     };
   });

@@ -161,7 +161,7 @@ function placeOf(
 
 function eventsOf(task: AgentTask, settings: CodexSettings): CodexEvents {
   const events: CodexEvents = codexEvents({
-    said: shower(task),
+    onText: shower(task),
     acted: (action) => task.acted(action),
     used() {
       const { usage } = usageOf(events, settings, false);
@@ -201,8 +201,8 @@ function reportOf(
   if (code !== 0 || message !== undefined) {
     const how = code === 0 ? 'its turn failed' : `exit status ${code}`;
     // Without events its last words say it, after a label.
-    const said = message ?? lastWords.replace(/^error: */i, '');
-    const { class: failureClass, ...wait } = codexFailure(said, now);
+    const lastMessage = message ?? lastWords.replace(/^error: */i, '');
+    const { class: failureClass, ...wait } = codexFailure(lastMessage, now);
     return { ...fail(failureClass, `codex exec failed: ${how}${because(message ?? lastWords)}`), ...wait };
   }
   if (events.turn === 'open')
@@ -283,8 +283,8 @@ export function readScopeOf(
 
 /** Where codex keeps its configuration and login, absolute; undefined where there is neither CODEX_HOME nor a home. */
 export function codexHome(env: Environment): string | undefined {
-  const said = env['CODEX_HOME']?.trim() ?? '';
-  if (said !== '') return resolve(said);
+  const folder = env['CODEX_HOME']?.trim() ?? '';
+  if (folder !== '') return resolve(folder);
   const home = env['HOME']?.trim() ?? '';
   return home === '' ? undefined : join(resolve(home), '.codex');
 }

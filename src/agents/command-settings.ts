@@ -24,8 +24,8 @@ import {
   type ProgramDefaults,
   type ProgramSettings,
   programSettings,
+  readSettings,
   type SettingsTask,
-  saidOf,
   settingsOr,
   wordsIn,
 } from './program/settings.ts';
@@ -111,19 +111,23 @@ export const readCommandSettings = (
   defaults: ProgramDefaults,
 ): { readonly settings: CommandSettings } | { readonly problem: string } =>
   settingsOr(() => {
-    const { said, from } = saidOf(['command', commandAttributes, 'FACTORY_COMMAND'], task, defaults.env);
-    if (said.run === undefined)
+    const { values, from } = readSettings(
+      ['command', commandAttributes, 'FACTORY_COMMAND'],
+      task,
+      defaults.env,
+    );
+    if (values.run === undefined)
       throw new BadSetting(
         'command.run is missing: the agent "command" needs a program, e.g. ' +
           'command.run="my-agent --prompt-file {prompt_file}" on the node (or FACTORY_COMMAND_RUN)',
       );
     const run = from('run');
-    const [path, ...words] = wordsIn(said.run, run);
+    const [path, ...words] = wordsIn(values.run, run);
     if (path === undefined || path === '') throw new BadSetting(`${run} names no program`);
     if (/\.\.|\/.*~|~.*\//.test(path))
       throw new BadSetting(`${run}: "${path}" may have neither "~" nor ".."`);
     const named = new Set(words.flatMap((word) => placeholdersIn(word, run)));
-    const common = programSettings('command', { said: { ...said, path }, from }, task, defaults);
+    const common = programSettings('command', { values: { ...values, path }, from }, task, defaults);
     if (named.has('model') && common.model === undefined)
       throw new BadSetting(
         `${run} has {model}, and no model is named: set llm_model on the node or pass --model`,
@@ -131,7 +135,7 @@ export const readCommandSettings = (
     // These are so common that they may be written without the prefix.
     const ofNode: Partial<NodeSettings & Settings<typeof commandAttributes>> = task.settings;
     const plain = <K extends 'prompt_via' | 'response_via' | 'response_format'>(name: K) =>
-      ofNode[`command.${name}`] ?? ofNode[name] ?? said[name];
+      ofNode[`command.${name}`] ?? ofNode[name] ?? values[name];
     const byPlaceholder = named.has('prompt') ? 'arg' : named.has('prompt_file') ? 'file' : 'stdin';
     const promptVia = plain('prompt_via') ?? byPlaceholder;
     if (promptVia === 'arg' || named.has('prompt')) checkArgument(task.prompt);
@@ -143,7 +147,7 @@ export const readCommandSettings = (
       promptVia,
       responseVia: plain('response_via') ?? (named.has('response_file') ? 'file' : 'auto'),
       responseFormat: plain('response_format') ?? 'auto',
-      home: (said.home ?? []).map((one) => homePlace(one, from('home'), defaults.env)),
+      home: (values.home ?? []).map((one) => homePlace(one, from('home'), defaults.env)),
       network: task.settings.network !== 'off',
     };
   });
@@ -181,9 +185,9 @@ function argsOf(
     model: model ?? '',
   };
   const expanded = (text: string): string => {
-    const said = expand?.(text) ?? { text };
-    if ('unknown' in said) throw new BadSetting(`${from} names ${said.unknown}, which has no value`);
-    return said.text;
+    const expanded = expand?.(text) ?? { text };
+    if ('unknown' in expanded) throw new BadSetting(`${from} names ${expanded.unknown}, which has no value`);
+    return expanded.text;
   };
   return words.map((word) =>
     word

@@ -1,6 +1,6 @@
 /** What a command reports of its model calls: JSON objects in its usage file. */
 import * as z from 'zod';
-import { sumOfUsages, toldNumberSchema, type Usage } from '../core/budget/usage.ts';
+import { reportedNumberSchema, sumOfUsages, type Usage } from '../core/budget/usage.ts';
 import { once } from '../core/once.ts';
 import { readAnswerFile } from './program/answer.ts';
 
@@ -14,7 +14,7 @@ const callSchema = once(() =>
     output_tokens: count(),
     cached_input_tokens: count(),
     reasoning_tokens: count(),
-    cost_usd: toldNumberSchema().nullish(),
+    cost_usd: reportedNumberSchema().nullish(),
   }),
 );
 

@@ -136,18 +136,18 @@ async function reportOf(
     return isOutage ? { ...report, park: { kind: 'outage' } } : report;
   }
   if (responseVia === 'none') return done;
-  const said = file ?? (responseVia === 'file' ? undefined : await standardOutput(task));
-  if (said === undefined)
+  const response = file ?? (responseVia === 'file' ? undefined : await standardOutput(task));
+  if (response === undefined)
     return fail('agent', 'the command ended with exit status 0 and wrote no answer ($FACTORY_RESPONSE_FILE)');
-  if ('problem' in said) return fail('agent', `the answer of the command ${said.problem}`);
-  const answer = readCommandAnswer(said.text, responseFormat, {
+  if ('problem' in response) return fail('agent', `the answer of the command ${response.problem}`);
+  const answer = readCommandAnswer(response.text, responseFormat, {
     document: task.schema !== undefined || task.settings.response_file !== undefined,
     tested: task.tested === true,
     words: wordsFor(task),
   });
   if ('problem' in answer)
-    return { ...fail('agent', `the answer of the command ${answer.problem}`), response: said.text };
-  if (!('text' in answer)) return { kind: 'finished', ...answer.answer, response: said.text };
+    return { ...fail('agent', `the answer of the command ${answer.problem}`), response: response.text };
+  if (!('text' in answer)) return { kind: 'finished', ...answer.answer, response: response.text };
   return answer.text.trim() === ''
     ? fail('agent', 'the command ended with exit status 0 and answered nothing')
     : { kind: 'answered', text: answer.text };

@@ -42,15 +42,15 @@ export function fakeAgent(): Agent {
 const updatesSchema = once(() => z.record(z.string(), z.json()));
 
 function reportFor(task: AgentTask): AgentReport {
-  const said: Partial<NodeSettings & Settings<typeof fakeAttributes>> = task.settings;
+  const settings: Partial<NodeSettings & Settings<typeof fakeAttributes>> = task.settings;
   const wrong = (key: string, why: string): FailedReport => ({
     kind: 'failed',
     class: 'config',
     reason: `node "${task.node}": ${key} ${why}`,
   });
 
-  const sequence = said['test.outcome_sequence'];
-  const all = sequence?.split(',') ?? [said['test.outcome'] ?? 'success'];
+  const sequence = settings['test.outcome_sequence'];
+  const all = sequence?.split(',') ?? [settings['test.outcome'] ?? 'success'];
   const key = sequence === undefined ? 'test.outcome' : 'test.outcome_sequence';
   // Counted over the whole run: a loop that comes back, and a resume, continue the sequence.
   const written = all[Math.min(task.call, all.length) - 1] ?? '';
@@ -64,21 +64,21 @@ function reportFor(task: AgentTask): AgentReport {
     return written.trim() === '' ? report : { ...report, class: 'agent' };
   }
   const { outcome } = word;
-  const plan = jsonIn(said['test.verification_plan_json'], z.json());
+  const plan = jsonIn(settings['test.verification_plan_json'], z.json());
   if ('problem' in plan) return wrong('test.verification_plan_json', `is ${plan.problem}`);
-  const updates = jsonIn<JsonObject>(said['test.context_updates_json'], updatesSchema());
+  const updates = jsonIn<JsonObject>(settings['test.context_updates_json'], updatesSchema());
   if ('problem' in updates) return wrong('test.context_updates_json', `is ${updates.problem}`);
 
   return {
     kind: 'finished',
     outcome,
-    label: word.label ?? said['test.preferred_next_label'] ?? '',
+    label: word.label ?? settings['test.preferred_next_label'] ?? '',
     ...(word.label === undefined ? {} : { ownWord: true }),
-    suggested: (said['test.suggested_next_ids'] ?? '')
+    suggested: (settings['test.suggested_next_ids'] ?? '')
       .split(',')
       .map((id) => id.trim())
       .filter((id) => id !== ''),
-    notes: said['test.notes'] ?? 'fake backend',
+    notes: settings['test.notes'] ?? 'fake backend',
     reason: '',
     updates: updates.value ?? {},
     ...(plan.value === undefined ? {} : { verificationPlan: plan.value }),

@@ -59,7 +59,7 @@ const workspacePath = once(() =>
       'must be a path inside the workspace, relative to it',
     ),
 );
-const besideScript = once(() =>
+const siblingSchema = once(() =>
   z
     .string()
     .min(1)
@@ -73,7 +73,9 @@ const fileEffectSchema = once(() =>
     .strictObject({
       path: workspacePath().describe('Relative to the workspace'),
       content: z.string().optional().describe('The new text of the file, whole'),
-      content_file: besideScript().optional().describe('A file with the new content, relative to the script'),
+      content_file: siblingSchema()
+        .optional()
+        .describe('A file with the new content, relative to the script'),
       base64: z.base64().optional().describe('The new content, for files that are not text'),
       link: z.string().min(1).optional().describe('Target of a symbolic link'),
       delete: z.literal(true).optional(),
@@ -110,7 +112,7 @@ const answerZodSchema = once(() =>
     .strictObject({
       text: z.string().optional().describe('The answer, unchanged'),
       json: z.json().optional().describe('The answer as a value; it is written with two-space indent'),
-      file: besideScript().optional().describe('A file with the answer, relative to the script'),
+      file: siblingSchema().optional().describe('A file with the answer, relative to the script'),
       fail: z
         .strictObject({
           class: z.enum(failureClasses),

@@ -98,10 +98,10 @@ async function answer(
 }
 
 function failed(
-  { class: failureClass, reason, model: said, response }: NonNullable<Prepared['fail']>,
+  { class: failureClass, reason, model: modelName, response }: NonNullable<Prepared['fail']>,
   usage: Usage,
 ): AgentReport {
-  const model = said ?? (failureClass === 'infra' ? 'api' : undefined);
+  const model = modelName ?? (failureClass === 'infra' ? 'api' : undefined);
   return {
     ...{ kind: 'failed', class: failureClass, reason },
     ...(model === undefined ? {} : { model }),
@@ -110,24 +110,24 @@ function failed(
   };
 }
 
-function finished(said: NonNullable<Prepared['finished']>, task: AgentTask, usage: Usage): AgentReport {
+function finished(answer: NonNullable<Prepared['finished']>, task: AgentTask, usage: Usage): AgentReport {
   const words = wordsFor(task);
-  const word = agentWord(said.outcome, words);
+  const word = agentWord(answer.outcome, words);
   if (word === undefined) {
-    const reason = `the answer ${unknownOutcomeIn(said.outcome, words)}`;
+    const reason = `the answer ${unknownOutcomeIn(answer.outcome, words)}`;
     return { kind: 'failed', class: 'agent', reason, ...usage };
   }
   return {
     kind: 'finished',
     outcome: word.outcome,
-    label: word.label ?? said.preferred_next_label,
+    label: word.label ?? answer.preferred_next_label,
     ...(word.label === undefined ? {} : { ownWord: true }),
-    suggested: said.suggested_next_ids,
-    notes: said.notes,
-    reason: said.failure_reason,
-    updates: said.context_updates,
-    ...(said.verification_plan === undefined ? {} : { verificationPlan: said.verification_plan }),
-    response: said.response,
+    suggested: answer.suggested_next_ids,
+    notes: answer.notes,
+    reason: answer.failure_reason,
+    updates: answer.context_updates,
+    ...(answer.verification_plan === undefined ? {} : { verificationPlan: answer.verification_plan }),
+    response: answer.response,
     ...usage,
   };
 }

@@ -28,10 +28,10 @@ import { isWithin, liesInRun, realOf } from '../workspace/roots.ts';
 import { commandFor } from './acts.ts';
 import type { DeliveryReport } from './answers.ts';
 import { recordDelivery } from './delivered.ts';
-import type { InspectDoors } from './inspect/rows.ts';
+import type { InspectHost } from './inspect/rows.ts';
 import { type DeliveryFlags, deliverArguments } from './typed-command.ts';
 
-export type DeliveryHost = InspectDoors & {
+export type DeliveryHost = InspectHost & {
   readonly env: Environment;
   readonly spawn: Spawn;
   /** Called when the push begins: what fires ends it. */

@@ -20,7 +20,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
 import { namedSecrets, secretsOf } from '../core/policy/secrets.ts';
 import { keysAmongRuns } from '../holdout/seal.ts';
-import { homeProblem, mendKeys, placeOfKeys } from '../holdout/vault.ts';
+import { homeProblem, keysFix, placeOfKeys } from '../holdout/vault.ts';
 import { diskError } from '../platform/files/disk-error.ts';
 import { allows, isFolder } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -120,11 +120,11 @@ async function keys(runsDir: string, env: Environment): Promise<EnvironmentFindi
     state: 'less',
     says,
     more: ['pipelines with holdout scenarios, such as the main job, are refused; others run'],
-    fix: mendKeys,
+    fix: keysFix,
   });
   const homeless = homeProblem(env);
   if (homeless !== undefined) {
-    const { message, fix = mendKeys } = homeless;
+    const { message, fix = keysFix } = homeless;
     return { what, state: 'bad', says: message, more: ['no run starts'], fix };
   }
   const place = placeOfKeys(env);
@@ -148,7 +148,7 @@ function unlessOutOfReach<T>(look: () => T): T | undefined {
 const elsewhere = {
   runs: 'name another folder with --runsdir',
   temporary: 'set TMPDIR to another folder',
-  keys: mendKeys,
+  keys: keysFix,
 } as const;
 
 async function disk(what: keyof typeof elsewhere, path: string): Promise<EnvironmentFinding> {

@@ -34,11 +34,11 @@ export type Pruned = {
 export async function pruneRuns(
   runsDir: string,
   rules: PruneRules,
-  doors: { readonly clock: Clock; readonly env: Environment },
+  host: { readonly clock: Clock; readonly env: Environment },
 ): Promise<Pruned> {
-  const now = doors.clock.now().getTime();
-  if (!rules.dryRun) await removeAbandoned(runsDir, now, doors.env);
-  const all = await listRuns(runsDir, doors.clock);
+  const now = host.clock.now().getTime();
+  if (!rules.dryRun) await removeAbandoned(runsDir, now, host.env);
+  const all = await listRuns(runsDir, host.clock);
   const old = all.filter((run, at) => !isKept(run, at, rules, now)).reverse();
   const removed: { run: RunSummary; freed: number }[] = [];
   const kept: { run: RunSummary; why: KeptFor | 'suspended' }[] = [];
@@ -48,7 +48,7 @@ export async function pruneRuns(
       kept.push({ run, why });
       continue;
     }
-    const done = rules.dryRun ? { freed: bytesOf(run.dir) } : await removeRun(run, doors);
+    const done = rules.dryRun ? { freed: bytesOf(run.dir) } : await removeRun(run, host);
     // Another process has taken it in the meantime.
     if ('problems' in done) kept.push({ run, why: 'running' });
     else removed.push({ run, ...done });

@@ -62,7 +62,7 @@ const listed = (words: readonly string[]): string =>
 
 function entryOf(on: string, name: string, spec: AttributeSpec): ReferenceEntry {
   const { example } = spec;
-  const said = `${name}=${/^\w+$/.test(example) ? example : `"${example}"`}`;
+  const line = `${name}=${/^\w+$/.test(example) ? example : `"${example}"`}`;
   const silent = spec.default ?? spec.unset ?? 'none';
   return {
     name,
@@ -71,7 +71,7 @@ function entryOf(on: string, name: string, spec: AttributeSpec): ReferenceEntry 
     default: spec.graph === undefined ? silent : `${spec.graph} of the graph, else ${silent}`,
     ...(spec.flag === undefined ? {} : { flag: spec.flag.replace(/ .*/, '') }),
     synonyms: Object.entries(synonyms).flatMap(([other, key]) => (key === name ? [other] : [])),
-    example: on === 'the graph' ? said : on === 'an edge' ? `a -> b [${said}]` : `a [${said}]`,
+    example: on === 'the graph' ? line : on === 'an edge' ? `a -> b [${line}]` : `a [${line}]`,
   };
 }
 

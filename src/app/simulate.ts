@@ -48,7 +48,7 @@ export function simulate(
   const facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
   const steps: SimulatedStep[] = [];
   const used = new Map<string, number>();
-  let state = begun(graph);
+  let state = initialState(graph);
   while (steps.length < most) {
     const next = plan(graph, state, facts);
     if (next.do !== 'execute') return { steps, ending: next.do === 'finish' ? next.ending : undefined };
@@ -75,7 +75,7 @@ export function simulate(
   return { steps, ending: undefined };
 }
 
-const begun = (graph: Graph): RunState =>
+const initialState = (graph: Graph): RunState =>
   stateAfter([
     {
       schema_version: journalVersion,

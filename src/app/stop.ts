@@ -37,10 +37,10 @@ export const reportOfStop = (
   runDir: string,
   { kind, run }: Exclude<StopAnswer, { kind: 'refused' }>,
   next: string,
-  doors: Pick<Host, 'cwd' | 'called'>,
+  host: Pick<Host, 'cwd' | 'called'>,
 ): StopReport => ({
   ...{ schema_version: 1, run_id: basename(runDir), answer: kind, status: run.status, next },
-  command: commandFor(runDir, ['stop', basename(runDir)], doors),
+  command: commandFor(runDir, ['stop', basename(runDir)], host),
 });
 
 /** Milliseconds between two looks. */

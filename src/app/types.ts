@@ -21,7 +21,7 @@ export type Host = {
   /** Called with the resume command as soon as the run exists, for the case that the process is killed before it can print it. */
   readonly parting?: (command: string) => void;
   /** Called when nothing refuses the run any more: right before its first node, or when it begins to wait for its time. */
-  readonly begun?: (runDir: string) => void;
+  readonly onBegin?: (runDir: string) => void;
   /** Sends a notice that this process leaves a run that it has executed; never rejects. */
   readonly notify?: (runDir: string, left: RunLeft) => Promise<void>;
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */

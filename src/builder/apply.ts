@@ -8,7 +8,7 @@ import { isAmongPackages } from '../core/policy/test-files.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { assertNoLinkAbove } from '../platform/files/inside.ts';
 import { makeFolder, removeNow, writeFileAtomic } from '../platform/files/write.ts';
-import { type CheckedWrite, checkProposal, type OrderScope, takenFor, touchedBy } from './scope.ts';
+import { type CheckedWrite, checkProposal, escapedPath, type OrderScope, touchedBy } from './scope.ts';
 
 /** `touched`: sorted paths that the proposal names, also when it is refused. */
 export type Applied = { readonly touched: readonly string[] } & (
@@ -39,7 +39,7 @@ export async function applyProposal(
   };
   try {
     for (const write of checked.writes) {
-      const failure = takenFor(workspace, write.path);
+      const failure = escapedPath(workspace, write.path);
       if (failure !== undefined) {
         await undoAll();
         return { touched, failure };

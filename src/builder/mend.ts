@@ -10,9 +10,9 @@ import { type Build, writeBuildState } from './build-state.ts';
 import type { StepContext } from './step-context.ts';
 
 /** The product's failures, which the scenario node reports in the context key `judge.failures`. */
-const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), said: z.string() })).min(1));
+const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), text: z.string() })).min(1));
 
-export type Mend =
+export type OrderFix =
   | { readonly order: WorkOrder; readonly number: number; readonly state: BuildState }
   | { readonly usedUp: number }
   | { readonly problem: string };
@@ -24,9 +24,9 @@ const isFix = (id: string): boolean => /^FIX-\d{2,}$/.test(id);
 export async function createFixOrder(
   place: Pick<StepContext, 'workspace' | 'state'>,
   build: Build,
-  wanted: { readonly failures: unknown; readonly most: number },
-): Promise<Mend> {
-  const parsed = failuresSchema().safeParse(wanted.failures);
+  repair: { readonly failures: unknown; readonly most: number },
+): Promise<OrderFix> {
+  const parsed = failuresSchema().safeParse(repair.failures);
   if (!parsed.success)
     return {
       problem:
@@ -34,11 +34,11 @@ export async function createFixOrder(
     };
   const planned = build.orders.filter((one) => !isFix(one.order.id)).map((one) => one.order);
   const made = build.orders.length - planned.length;
-  if (made >= wanted.most) return { usedUp: made };
+  if (made >= repair.most) return { usedUp: made };
   const id = `FIX-${String(made + 1).padStart(2, '0')}`;
   const order = fixOrder(id, planned, parsed.data);
   const file = `${inWorkspace.orders}/${id}.json`;
-  const checked = checkOrder({ from: file, value: order, mends: true }, { allowExempt: false });
+  const checked = checkOrder({ from: file, value: order, fixes: true }, { allowExempt: false });
   if ('problem' in checked) return checked;
   await filesInside(place.workspace).write(file, `${JSON.stringify(order, null, 2)}\n`);
   // With its digest recorded, an order that another program adds or changes is refused.
@@ -72,7 +72,7 @@ function fixOrder(
       'The finished product failed checks of its behaviour that were written from the specification alone. Expected and',
       'observed:',
       '',
-      ...failures.map(({ said }) => (said === '' ? 'A check failed without output.' : said)),
+      ...failures.map(({ text }) => (text === '' ? 'A check failed without output.' : text)),
       '',
       'Find the cause and fix the behaviour in general; an answer that fits only the inputs named here is wrong.',
     ].join('\n'),

@@ -144,6 +144,6 @@ async function runOne(
   const streams = [stderrFile, stdoutFile].map(async (file) =>
     failureExcerpt((await readEnds(file, mostReadOfStream)) ?? '', { most: mostInReason }),
   );
-  const said = (await Promise.all(streams)).filter((text) => text !== '').join('\n');
-  return `${spoken(command)} failed (${why})${said === '' ? '' : `:\n${said}`}`;
+  const printed = (await Promise.all(streams)).filter((text) => text !== '').join('\n');
+  return `${spoken(command)} failed (${why})${printed === '' ? '' : `:\n${printed}`}`;
 }

@@ -41,11 +41,11 @@ export type ProofRequest = {
  *  dependencies, say) or differ from the commit (submodules, files that a filter converts), it is tried once more with copies
  *  of these; passing then counts, and `needed` names them. `outdated`: commands that accepted earlier orders and fail now.
  *  The output of the commands is stored in `outputDir`; all other files are removed. */
-export async function prove(io: CommandIo, place: StepContext, wanted: ProofRequest): Promise<Proof> {
+export async function prove(io: CommandIo, place: StepContext, request: ProofRequest): Promise<Proof> {
   const start = await readHistoryStart(place.run.history);
   const folder = await freshFolder(io.env);
   try {
-    return await proveIn(folder, start, io, place, wanted);
+    return await proveIn(folder, start, io, place, request);
   } finally {
     await removeTree(folder);
   }
@@ -56,9 +56,9 @@ async function proveIn(
   start: HistoryStart,
   io: CommandIo,
   place: StepContext,
-  wanted: ProofRequest,
+  request: ProofRequest,
 ): Promise<Proof> {
-  const { head, orders, last, outputDir } = wanted;
+  const { head, orders, last, outputDir } = request;
   const { history } = place.run;
   const tree = join(folder, 'proof');
   await mkdir(tree);
@@ -83,7 +83,7 @@ async function proveIn(
   };
   const files = await changedPaths(history, start.first_commit, head, io.env);
   const accept = last === undefined ? [] : repeatableCommands(last, at);
-  const verify = await verifying(tree, files, wanted, io);
+  const verify = await verifying(tree, files, request, io);
   const commands = [...verify, ...accept.filter((command) => !verify.includes(command))];
   const earlier = () =>
     outdatedIn(

@@ -94,7 +94,7 @@ export async function checkProposal(
 }
 
 /** The failure if this file system takes `path` for a file that the same proposal has already written. */
-export function takenFor(workspace: string, path: string): StageFailure | undefined {
+export function escapedPath(workspace: string, path: string): StageFailure | undefined {
   const listed = asListed(workspace, path);
   if (listed === path) return undefined;
   const [one, other] = [named([path]), named([listed])];
@@ -227,13 +227,13 @@ function bare(word: string): string | undefined {
 }
 
 function matches(pattern: string, path: string): boolean {
-  const wanted = posix.normalize(pattern.replace(/^\.?\/+/, '')).replace(/\/+$/, '');
-  if (wanted === '' || wanted === '.' || wanted.startsWith('..')) return false;
-  if (!/[*?[{]/.test(wanted)) return path === wanted || path.startsWith(`${wanted}/`);
-  const glob = compiled(wanted);
+  const normal = posix.normalize(pattern.replace(/^\.?\/+/, '')).replace(/\/+$/, '');
+  if (normal === '' || normal === '.' || normal.startsWith('..')) return false;
+  if (!/[*?[{]/.test(normal)) return path === normal || path.startsWith(`${normal}/`);
+  const glob = compiled(normal);
   // A pattern without a slash matches names at any depth, as in a .gitignore.
   const parts = path.split('/');
-  const candidates = wanted.includes('/') ? parts.map((_, at) => parts.slice(0, at + 1).join('/')) : parts;
+  const candidates = normal.includes('/') ? parts.map((_, at) => parts.slice(0, at + 1).join('/')) : parts;
   return candidates.some((candidate) => glob.test(candidate));
 }
 

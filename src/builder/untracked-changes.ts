@@ -6,7 +6,7 @@ import { type StageFailure, stageFailure } from '../core/orders/failure-stage.ts
 import type { CurrentOrder } from '../core/records/build.ts';
 import { historyLayout, inWorkspace } from '../core/records/layout.ts';
 import { sha256 } from '../core/sha256.ts';
-import { type CommitPlace, flushNames, putFiles, standsIn, treeWith } from '../git/commit.ts';
+import { type CommitPlace, flushNames, putFiles, statWithin, treeWith } from '../git/commit.ts';
 import { historyGit } from '../git/history.ts';
 import type { CommandIo } from '../platform/command-io.ts';
 import { filesInside } from '../platform/files/inside.ts';
@@ -93,7 +93,7 @@ async function asWritten(
   path: string,
   written: UntrackedChange,
 ): Promise<Buffer | undefined> {
-  const found = await standsIn(workspace, path);
+  const found = await statWithin(workspace, path);
   if (found?.isFile() !== true || ((found.mode ^ (written.modes[path] ?? 0)) & 0o111) !== 0) return undefined;
   const bytes = await readFile(join(workspace, path));
   return sha256(bytes) === written.hashes[path] ? bytes : undefined;
@@ -146,7 +146,7 @@ async function driftOf(
 
 async function isAsBefore(workspace: string, path: string, before: WorkspaceBefore): Promise<boolean> {
   const was = before.tree.get(path);
-  const found = await standsIn(workspace, path);
+  const found = await statWithin(workspace, path);
   if (found === undefined) return was === undefined;
   // Git alone compares links; a folder is a submodule, whose content git does not know.
   if (was?.kind === 'dir') return found.isDirectory();

@@ -14,20 +14,20 @@ import { BadValue, withOptions } from './options.ts';
 import type { Verb } from './verb.ts';
 
 /** What commands need from the process that they run in. */
-export type CommandDoors = Omit<CliIo, 'now' | 'spawn' | 'ownSteps'>;
+export type CommandHost = Omit<CliIo, 'now' | 'spawn' | 'ownSteps'>;
 
 /** Runs `factory …argv` and answers with its exit code. What is thrown is an internal error. */
-export async function factory(argv: readonly string[], doors: CommandDoors): Promise<number> {
+export async function factory(argv: readonly string[], host: CommandHost): Promise<number> {
   let code = 0;
   const exit = (value: number): void => {
     code = value;
   };
   const io: CliIo = {
-    ...{ ...doors, now: () => doors.clock.now(), spawn: lazySpawn, signal: once(doors.signal) },
+    ...{ ...host, now: () => host.clock.now(), spawn: lazySpawn, signal: once(host.signal) },
     get width() {
-      return doors.width;
+      return host.width;
     },
-    ownSteps: ownStepsOf(doors),
+    ownSteps: ownStepsOf(host),
   };
   const program = new Command('factory')
     .description('Run pipelines that turn a spec into verified commits.')
@@ -36,7 +36,7 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
     .enablePositionalOptions(false)
     .exitOverride()
     // What is wrong with the flags is printed as everything else that is wrong.
-    .configureOutput({ writeOut: doors.out, writeErr: doors.err, outputError: () => {} });
+    .configureOutput({ writeOut: host.out, writeErr: host.err, outputError: () => {} });
   register(program, argv, io, exit);
   try {
     const words = singleDashes(passedThrough(argv), program);
@@ -50,8 +50,8 @@ export async function factory(argv: readonly string[], doors: CommandDoors): Pro
     if (error.exitCode === 0) return 0;
     // Commander has shown the help of all commands, and nothing of the one that there is not.
     if (error.code === 'commander.help')
-      return argv[0] === 'help' && argv[1] !== undefined ? factory([argv[1]], doors) : 2;
-    const isThere = (path: string): boolean => existsSync(resolve(doors.cwd, path));
+      return argv[0] === 'help' && argv[1] !== undefined ? factory([argv[1]], host) : 2;
+    const isThere = (path: string): boolean => existsSync(resolve(host.cwd, path));
     return refuseUsage(usageProblem(error, program, argv, isThere), argv, io);
   }
 }
@@ -64,17 +64,17 @@ async function refuseUsage(problem: Diagnostic, argv: readonly string[], io: Cli
 /** All verbs by name; only the one that is called, or whose help is asked for, with its options. */
 function register(program: Command, argv: readonly string[], io: CliIo, exit: (code: number) => void): void {
   const [first, ...more] = argv.filter((word) => !word.startsWith('-'));
-  const [wanted, step = ''] = first === 'help' ? more : [first, ...more];
+  const [called, step = ''] = first === 'help' ? more : [first, ...more];
   for (const [group, one] of Object.entries(verbGroups).flatMap(([name, all]) =>
     all.map((verb) => [name, verb] as const),
   )) {
     const name = verbName(one);
-    const isWanted = name === wanted;
+    const isNamed = name === called;
     const command = program
-      .command(isWanted && 'verbs' in one ? name : one.usage)
+      .command(isNamed && 'verbs' in one ? name : one.usage)
       .description(one.about)
       .helpGroup(`${group}:`);
-    if (!isWanted) continue;
+    if (!isNamed) continue;
     command.addHelpText('after', afterHelp(one));
     if ('load' in one) carryOut(command, one, argv, io, exit);
     else {
@@ -120,19 +120,19 @@ function carryOut(
 
 /** Carries out steps of our pipelines, which are verbs too, in this process. */
 const ownStepsOf =
-  (process: CommandDoors): OwnSteps =>
+  (process: CommandHost): OwnSteps =>
   async (words, { cwd, env, out, err, signal }) => {
-    const doors: CommandDoors = {
+    const host: CommandHost = {
       ...{ ...process, cwd, env, outIsTerminal: false, errIsTerminal: false },
       out: (text) => out(harmless(text)),
       err: (text) => err(harmless(text)),
       signal: () => signal,
     };
     try {
-      return await factory(words, doors);
+      return await factory(words, host);
     } catch (error) {
       if (error instanceof Superseded) throw error;
-      return (await import('./report/errors.ts')).reportTrouble(error, doors, words);
+      return (await import('./report/errors.ts')).reportTrouble(error, host, words);
     }
   };
 

@@ -29,8 +29,8 @@ export async function detachCommand(
   const own = quiet ? [...flags, '-q', '--quiet', '-quiet'] : flags;
   const words = argv.filter((word) => !own.includes(word));
   const { cwd, env, out, err } = io;
-  const doors = { cwd, env, out, signal: io.signal(), ...(quiet ? {} : { err }) };
-  const started = await startDetached(words, doors);
+  const host = { cwd, env, out, signal: io.signal(), ...(quiet ? {} : { err }) };
+  const started = await startDetached(words, host);
   if (started.kind === 'ended') {
     if (quiet) err(started.stderr);
     return started.code;

@@ -73,8 +73,8 @@ function meaningText(meaning: Meaning): string {
     }
     case 'node type': {
       const { name, does, shapes, attributes } = meaning;
-      const said = shapes[0] === undefined ? `type=${name}` : `shape=${shapes[0]}`;
-      return `${name}: node type (${said})\n${wrapped(does, '  ')}  attributes\n${wrapped(attributes.join(', '), '    ')}`;
+      const written = shapes[0] === undefined ? `type=${name}` : `shape=${shapes[0]}`;
+      return `${name}: node type (${written})\n${wrapped(does, '  ')}  attributes\n${wrapped(attributes.join(', '), '    ')}`;
     }
     case 'code':
       return `${meaning.name}: ${meaning.severity} of factory validate\n${wrapped(meaning.rule, '  ')}${fields(

@@ -38,13 +38,13 @@ export async function findNamed(
 
 /** Ids of the runs with a title, in any case; without any, of those whose title begins so. */
 async function byTitle(runsDir: string, name: string, whole: boolean): Promise<readonly string[]> {
-  const wanted = name.trim().toLowerCase();
+  const key = name.trim().toLowerCase();
   // What looks like an id or a path is a slip, and reading all titles takes time.
-  if (wanted.length < 3) return [];
+  if (key.length < 3) return [];
   const { runTitles } = await import('../app/inspect/title.ts');
   const titles = (await runTitles(runsDir)).map(({ id, title }) => ({ id, title: title.toLowerCase() }));
-  const same = titles.filter(({ title }) => title === wanted);
-  const fit = same.length > 0 || whole ? same : titles.filter(({ title }) => title.startsWith(wanted));
+  const same = titles.filter(({ title }) => title === key);
+  const fit = same.length > 0 || whole ? same : titles.filter(({ title }) => title.startsWith(key));
   return fit.map(({ id }) => id);
 }
 

@@ -31,33 +31,33 @@ export type RunOptions = ViewOptions &
     readonly json?: boolean;
   };
 
-export type RunDoors = ViewIo &
+export type RunHost = ViewIo &
   Pick<CliIo, 'signal'> &
-  Partial<Pick<CliIo, 'parting' | 'begun' | 'atLast' | 'ownSteps'>>;
+  Partial<Pick<CliIo, 'parting' | 'onBegin' | 'atLast' | 'ownSteps'>>;
 
 /** Prints what may be wrong with a pipeline that can run. */
 export function warnOf(
   { found, text }: Pick<Awaited<ReturnType<typeof readPipeline>>, 'found' | 'text'>,
-  io: Pick<RunDoors, 'errIsTerminal'>,
+  io: Pick<RunHost, 'errIsTerminal'>,
   view: View,
 ): void {
   const warnings = found.filter((one) => one.severity === 'warning');
-  const { told, more } = fewOfEach(warnings, io.errIsTerminal);
-  for (const warning of told) view.warn(warning, text);
+  const { shown, more } = fewOfEach(warnings, io.errIsTerminal);
+  for (const warning of shown) view.warn(warning, text);
   for (const line of more) view.log('warn', line);
 }
 
 /** `target`: that of `--notify`. */
-export const hostOf = (io: RunDoors, view: View, target?: string): Host => {
+export const hostOf = (io: RunHost, view: View, target?: string): Host => {
   const { log, watcher } = view;
-  const doors = {
-    ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'begun', 'atLast', 'ownSteps']),
+  const host = {
+    ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'onBegin', 'atLast', 'ownSteps']),
     ...{ signal: io.signal(), watcher, log },
   };
-  if (target === undefined) return doors;
+  if (target === undefined) return host;
   const notify: Host['notify'] = async (runDir, left) =>
-    (await import('../app/run/notify.ts')).notify(target, runDir, left, doors);
-  return { ...doors, notify };
+    (await import('../app/run/notify.ts')).notify(target, runDir, left, host);
+  return { ...host, notify };
 };
 
 export const boundNames = [...limitNames, 'prices', 'sandbox', 'env_pass', 'wait', 'now'] as const;

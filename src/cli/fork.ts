@@ -12,7 +12,7 @@ import { findMoment } from '../run/moment.ts';
 import { openRun } from '../run/open-run.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
+import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { openView, type View } from './report/live.ts';
 import { report } from './run.ts';
 import type { VerbResult } from './verb.ts';
@@ -27,17 +27,12 @@ export type ForkOptions = Omit<
 };
 
 /** Forks a run and runs the new one to its end. */
-export async function forkCommand(run: string, options: ForkOptions, io: RunDoors): Promise<VerbResult> {
+export async function forkCommand(run: string, options: ForkOptions, io: RunHost): Promise<VerbResult> {
   const view = await openView(options, io);
   return report(await fork(run, options, io, view), options, io);
 }
 
-async function fork(
-  run: string,
-  options: ForkOptions,
-  io: RunDoors,
-  view: View,
-): Promise<Finished | Refusal> {
+async function fork(run: string, options: ForkOptions, io: RunHost, view: View): Promise<Finished | Refusal> {
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
   if (options.at === undefined)
     return usage('--at is missing', `for example: factory fork ${quoteWord(run)}${runs} --at NODE@VISIT`);
@@ -56,15 +51,15 @@ async function fork(
     if (graph === undefined)
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
-  const doors = hostOf(io, view, options.notify);
-  return forkRun(dir, moment, graph, where, flagsOf(options), doors);
+  const host = hostOf(io, view, options.notify);
+  return forkRun(dir, moment, graph, where, flagsOf(options), host);
 }
 
 /** The run that is named, and the directory and id of the new run that copies from it. */
 export async function copyTarget(
   run: string,
   options: Pick<ForkOptions, 'runsdir' | 'runId'>,
-  io: RunDoors,
+  io: RunHost,
 ): Promise<{ readonly dir: string; readonly runsDir: string; readonly runId: string } | Refusal> {
   // `--runsdir` is for the new run; the other one may be there too, or in the default place.
   const there = await findNamed(run, options, io);

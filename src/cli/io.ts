@@ -37,7 +37,7 @@ export type CliIo = Io &
     readonly signal: () => AbortSignal;
     /** See `Host` in app/types.ts. */
     readonly parting: (command: string) => void;
-    readonly begun?: (runDir: string) => void;
+    readonly onBegin?: (runDir: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;
     readonly ownSteps?: OwnSteps;
   };

@@ -51,11 +51,11 @@ export async function logsCommand(
   const { last = Number.POSITIVE_INFINITY } = options;
   // Of a long run only the end is read, if it has as many lines to print.
   const near = Number.isFinite(last) ? cursorNearEnd(events, 65_536 + last * 2048) : undefined;
-  const told =
+  const printed =
     (near === undefined ? undefined : await tellFrom(recorded, near, options, io, signal)) ??
     (await tellFrom(recorded, undefined, options, io, signal));
-  if (told?.isEmpty !== false) io.err(`there is no record in ${events}\n`);
-  else if (told.lines === 0 && options.node !== undefined)
+  if (printed?.isEmpty !== false) io.err(`there is no record in ${events}\n`);
+  else if (printed.lines === 0 && options.node !== undefined)
     io.err(`no event so far is about a node "${options.node}"\n`);
   io.err(`${runLine(`run ${found.id}:`, await inspectRow(dir, io))}\n`);
   return 0;
@@ -89,7 +89,7 @@ async function tellFrom(
       teller.tell(options.json === true ? shownEvent(one.record, isWithheld) : one.record);
     } else if (!isCaughtUp) {
       isCaughtUp = true;
-      if (from !== undefined && teller.told() < (options.last ?? 0)) return undefined;
+      if (from !== undefined && teller.printed() < (options.last ?? 0)) return undefined;
       for (const line of teller.begin()) {
         reader.out(line);
         if (!(await reader.isThere())) break;
@@ -99,7 +99,7 @@ async function tellFrom(
     if (!(await reader.isThere())) break;
   }
   teller.end();
-  return { lines: teller.told(), isEmpty };
+  return { lines: teller.printed(), isEmpty };
 }
 
 /** Prints records as lines; with `last` the latest ones are held until `begin`. */
@@ -116,11 +116,11 @@ function openTeller(options: LogsOptions, io: Io) {
   let waiting: string[] = [];
   /** Trimmed at twice the wanted number: trimming at each line would move all others each time. */
   const latest = (): string[] => (last === 0 ? [] : waiting.slice(-last));
-  let hasBegun = last === Number.POSITIVE_INFINITY;
-  let told = 0;
+  let isFollowing = last === Number.POSITIVE_INFINITY;
+  let printed = 0;
   const out = (line: string): void => {
-    told += 1;
-    if (hasBegun) io.out(line);
+    printed += 1;
+    if (isFollowing) io.out(line);
     else waiting.push(line);
     if (waiting.length > 2 * last) waiting = latest();
   };
@@ -159,13 +159,13 @@ function openTeller(options: LogsOptions, io: Io) {
     },
     /** Answers the lines that waited. */
     begin(): readonly string[] {
-      hasBegun = true;
+      isFollowing = true;
       const lines = latest();
       waiting = [];
       return lines;
     },
     /** What waits for an end that has not come. */
     end: (): void => words.rest(),
-    told: (): number => told,
+    printed: (): number => printed,
   };
 }

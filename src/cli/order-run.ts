@@ -6,7 +6,7 @@ import { withRepositoryLock } from '../app/orders/lock.ts';
 import { resumeOrder, runOrder } from '../app/orders/run-order.ts';
 import { type BatchItem, runBatch } from '../app/orders/run-plan.ts';
 import { type OrderSource, readRequest, readSource } from '../app/orders/sources.ts';
-import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from '../app/orders/types.ts';
+import { type OrderHost, type OrderRefusal, type OrderSettings, refusedOrder } from '../app/orders/types.ts';
 import type { Bounds } from '../app/types.ts';
 import { inspect } from '../git/repository.ts';
 import { orderFiles } from '../run/orders.ts';
@@ -58,9 +58,9 @@ export async function orderRun(options: OrderRunOptions, io: OrderRunIo): Promis
 
 async function single(source: OrderSource, repo: string, options: OrderRunOptions, io: OrderRunIo) {
   // After the order is read: reading a pipe must stay interruptible.
-  const doors = await hostOf(options, io);
+  const host = await hostOf(options, io);
   const settings = settingsOf(repo, null, options, io);
-  return withRepositoryLock<OrderResult | OrderRefusal>(repo, doors, async (interrupted) => {
+  return withRepositoryLock<OrderResult | OrderRefusal>(repo, host, async (interrupted) => {
     if (interrupted !== undefined) {
       const { digest, result } = interrupted;
       const isSame = digest === source.loaded.digest && (options.branch ?? result.branch) === result.branch;
@@ -71,7 +71,7 @@ async function single(source: OrderSource, repo: string, options: OrderRunOption
     if ('problem' in there) return refusedOrder(1, there.problem, there.fix);
     const place = newRun(settings.runsDir, options.runId, io);
     if ('problems' in place) return { ...place, code: 2 };
-    return runOrder(there, source, { ...settings, runId: place.runId }, doors);
+    return runOrder(there, source, { ...settings, runId: place.runId }, host);
   });
 }
 
@@ -100,11 +100,11 @@ async function batch(
   io: OrderRunIo,
 ): Promise<VerbResult> {
   const repo = resolve(io.cwd, repository);
-  const doors = await hostOf(options, io);
+  const host = await hostOf(options, io);
   const progress = progressOf(items.length, options, io);
-  const ended = await withRepositoryLock(repo, doors, (interrupted) => {
+  const ended = await withRepositoryLock(repo, host, (interrupted) => {
     if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
-    return runBatch(repo, items, settingsOf(repo, id, options, io), doors, progress);
+    return runBatch(repo, items, settingsOf(repo, id, options, io), host, progress);
   });
   return printEnd(ended, options, io);
 }
@@ -124,13 +124,13 @@ export async function resumeOrderRun(
     return refusedOrder(2, why, 'leave it out, or start a new run');
   }
   const request = await readRequest(runDir);
-  const doors = { ...(await hostOf(options, io)), takeOver: options.takeOver === true };
+  const host = { ...(await hostOf(options, io)), takeOver: options.takeOver === true };
   const ended = await withRepositoryLock<OrderResult | OrderRefusal>(
     request.repo,
-    { ...doors, resumes: request.run_id },
+    { ...host, resumes: request.run_id },
     (interrupted) => {
       if (interrupted !== undefined) printInterrupted(interrupted.result, options, io);
-      return resumeOrder(resolve(io.cwd, runDir), doors, boundsOf(options));
+      return resumeOrder(resolve(io.cwd, runDir), host, boundsOf(options));
     },
   );
   return printEnd(ended, options, io);
@@ -196,7 +196,7 @@ function settingsOf(
 async function hostOf(
   options: ViewOptions & { readonly python?: string },
   io: OrderRunIo,
-): Promise<OrderDoors> {
+): Promise<OrderHost> {
   const view = await openView(options, io);
   if (options.python !== undefined)
     view.log('info', '--python has no effect: commands run with the PATH of this process');

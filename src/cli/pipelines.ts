@@ -20,8 +20,8 @@ export async function pipelinesCommand(
     const some = list.pipelines.filter((one) => one.from === from);
     if (some.length === 0) continue;
     io.out(`${paint.dim(from === 'folder' ? 'in this folder' : 'bundled with factory')}\n`);
-    for (const { cells, taken, last } of columns(some.map((one) => [`  ${one.name}`, aboutOf(one)])))
-      io.out(`${[...cells, oneLine(last, Math.max(20, width - taken))].join('  ').trimEnd()}\n`);
+    for (const { cells, used, last } of columns(some.map((one) => [`  ${one.name}`, aboutOf(one)])))
+      io.out(`${[...cells, oneLine(last, Math.max(20, width - used))].join('  ').trimEnd()}\n`);
   }
   io.out('run one: factory run NAME [--var NAME=VALUE]\n');
   return 0;

@@ -27,7 +27,7 @@ import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { openRun } from '../run/open-run.ts';
 import { readStoredJson } from '../run/runs.ts';
-import type { RunDoors } from './flags.ts';
+import type { RunHost } from './flags.ts';
 import { compileDefaults } from './options.ts';
 import { refusedByFiles, usageWrong } from './plan-request.ts';
 
@@ -60,7 +60,7 @@ export const defaults: PlanDefaults = {
 export async function finishCompile(
   runDir: string,
   ended: Finished,
-  io: Pick<RunDoors, 'clock'>,
+  io: Pick<RunHost, 'clock'>,
 ): Promise<FinishedCompile> {
   const request = await readStoredJson(runDir, planRequestFile, planRequestSchema());
   if (request === undefined) throw new Error(`Internal: ${runDir} is no run of factory plan`);

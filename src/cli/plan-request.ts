@@ -11,7 +11,7 @@ import { readUserText } from '../planner/files.ts';
 import { bundled, hasPlaceholder, readDoctrine, withDoctrine } from '../planner/prompt.ts';
 import { ownCommit } from '../platform/own-commit.ts';
 import { checkDirs } from '../workspace/roots.ts';
-import type { RunDoors } from './flags.ts';
+import type { RunHost } from './flags.ts';
 import { compileDefaults } from './options.ts';
 import type { ViewOptions } from './report/live.ts';
 
@@ -49,9 +49,9 @@ export const refusedPlan = (exit: number, problem: string): Refusal =>
 export async function requestOf(
   specPath: string,
   options: CompileOptions,
-  io: RunDoors,
+  io: RunHost,
 ): Promise<{ readonly request: PlanRequest; readonly template: string } | Refusal> {
-  const attempts = attemptsWanted(options);
+  const attempts = attemptLimit(options);
   if (typeof attempts === 'object') return attempts;
   const effort = options.effort?.trim() || compileDefaults.effort;
   if (!efforts.includes(effort))
@@ -106,7 +106,7 @@ export async function requestOf(
 }
 
 /** The limit of answers that are checked. */
-function attemptsWanted({ maxAttempts }: CompileOptions): number | Refusal {
+function attemptLimit({ maxAttempts }: CompileOptions): number | Refusal {
   const attempts = Number(maxAttempts ?? compileDefaults.attempts);
   return Number.isSafeInteger(attempts) && attempts >= 1 && attempts <= mostAttempts
     ? attempts

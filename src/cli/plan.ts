@@ -10,7 +10,7 @@ import { recordsDirectory, recordsProblem } from '../planner/artifacts.ts';
 import { type PlanRequest, planRequestFile } from '../planner/evidence.ts';
 import { packageRoot } from '../platform/package.ts';
 import { newRun, runsDirOf } from './find-run.ts';
-import { boundsOf, hostOf, type RunDoors } from './flags.ts';
+import { boundsOf, hostOf, type RunHost } from './flags.ts';
 import { paints } from './io.ts';
 import { type FinishedCompile, finishCompile, modelFailed } from './plan-end.ts';
 import {
@@ -31,7 +31,7 @@ import type { VerbResult } from './verb.ts';
 export async function compileCommand(
   named: string | undefined,
   options: CompileOptions,
-  io: RunDoors,
+  io: RunHost,
 ): Promise<VerbResult> {
   const view = await openView(options, io);
   const runsDir = runsDirOf(options, io);
@@ -62,7 +62,7 @@ async function start(
   runId: string,
   runsDir: string,
   options: CompileOptions,
-  io: RunDoors,
+  io: RunHost,
   view: View,
 ): Promise<Finished | Refusal> {
   const read = await readPipeline(compilePipeline(), io.cwd);
@@ -111,7 +111,7 @@ function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
   return problems.some((found) => noModel.includes(found.code)) ? modelFailed : usageWrong;
 }
 
-function report(done: FinishedCompile, options: CompileOptions, io: RunDoors): number {
+function report(done: FinishedCompile, options: CompileOptions, io: RunHost): number {
   if (options.json === true) {
     const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
     io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);

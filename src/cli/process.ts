@@ -7,7 +7,7 @@ import { backgroundWord, continueAlone } from '../platform/process/background.ts
 import { dropEverything } from '../platform/process/cleanup-registry.ts';
 import { untilRead } from '../platform/streams.ts';
 import { flagsFirst, programWords, sameAgain } from './arguments.ts';
-import { type CommandDoors, factory } from './command-line.ts';
+import { type CommandHost, factory } from './command-line.ts';
 import { harmless, type Io } from './io.ts';
 
 if (process.platform === 'win32') {
@@ -141,14 +141,14 @@ const parting = (command: string): void => {
   resumeWith = command;
 };
 
-const begun = (runDir: string): void => {
+const onBegin = (runDir: string): void => {
   if (inBackground) continueAlone(runDir, layout(runDir).log);
 };
 
 /** Work after all output is written. */
 const last: (() => Promise<void>)[] = [];
 
-const doors: CommandDoors = {
+const host: CommandHost = {
   ...io,
   get width() {
     return io.width;
@@ -159,11 +159,11 @@ const doors: CommandDoors = {
   every: realEvery,
   signal: stopping,
   parting,
-  begun,
+  onBegin,
   atLast: (work) => void last.push(work),
 };
 
-factory(given, doors)
+factory(given, host)
   .then(
     (code) => {
       process.exitCode = unwritten && code === 0 ? 1 : code;

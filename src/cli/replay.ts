@@ -11,7 +11,7 @@ import { replayNormalForm } from '../run/answers.ts';
 import { type ComparedRun, compareRuns, differenceText } from '../run/compare-runs.ts';
 import { openRun } from '../run/open-run.ts';
 import { usage } from './find-run.ts';
-import { flagsOf, hostOf, type RunDoors } from './flags.ts';
+import { flagsOf, hostOf, type RunHost } from './flags.ts';
 import { copyTarget, type ForkOptions } from './fork.ts';
 import { flagOfOption } from './options.ts';
 import { openView } from './report/live.ts';
@@ -27,7 +27,7 @@ export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
 
 /** Replays a run as a new run. Answers with the exit code of the run; with `--check` 0 where the two are equal and 1 where
  *  they are not. */
-export async function replayCommand(run: string, options: ReplayOptions, io: RunDoors): Promise<VerbResult> {
+export async function replayCommand(run: string, options: ReplayOptions, io: RunHost): Promise<VerbResult> {
   const view = await openView(options, io);
   const request = await requestOf(options, io.cwd);
   if ('problems' in request) return request;
@@ -91,7 +91,7 @@ async function promptFile(path: string): Promise<{ readonly text: string } | { r
 }
 
 /** Compares the executions of the new run with those of the recorded one and prints the result. */
-async function check(dir: string, ended: Finished, options: ReplayOptions, io: RunDoors): Promise<number> {
+async function check(dir: string, ended: Finished, options: ReplayOptions, io: RunHost): Promise<number> {
   const { result } = ended;
   const recorded = await manifestOf(dir);
   const replayed = await manifestOf(result.run_dir);

@@ -13,7 +13,7 @@ import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
 import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
-import { flagsOf, hostOf, type RunDoors, type RunOptions, warnOf } from './flags.ts';
+import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
 import { openView, type View } from './report/live.ts';
 import { painter, summary } from './report/run.ts';
@@ -30,7 +30,7 @@ const resumeOnly = [
 export async function runCommand(
   pipeline: string | undefined,
   options: RunOptions,
-  io: RunDoors,
+  io: RunHost,
 ): Promise<VerbResult> {
   const { resume, runId } = options;
   const view = await openView(options, io);
@@ -44,7 +44,7 @@ export async function runCommand(
 }
 
 /** `factory build SPEC`: the main job for a spec. */
-export const buildCommand = (spec: string, options: RunOptions, io: RunDoors): Promise<VerbResult> =>
+export const buildCommand = (spec: string, options: RunOptions, io: RunHost): Promise<VerbResult> =>
   runCommand('compile-and-build', { ...options, var: { ...options.var, spec } }, io);
 
 /** Resumes a run by its id, with the pipeline that it was started from. */
@@ -72,7 +72,7 @@ async function keepsText(runDir: string, name: string): Promise<boolean> {
 async function start(
   pipeline: string | undefined,
   options: RunOptions,
-  io: RunDoors,
+  io: RunHost,
   view: View,
 ): Promise<Finished | Refusal> {
   if (pipeline === undefined)
@@ -102,7 +102,7 @@ async function resumeNamed(
   run: string,
   pipeline: string | undefined,
   options: RunOptions,
-  io: RunDoors,
+  io: RunHost,
   view: View,
 ): Promise<Finished | Refusal> {
   const found = await findNamed(run, options, io);
@@ -124,7 +124,7 @@ async function resumeNamed(
 }
 
 /** A run of `factory plan` has records outside its run directory, whichever command ends it. */
-async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoors, view: View) {
+async function withRecords(runDir: string, ended: Finished | Refusal, io: RunHost, view: View) {
   if ('problems' in ended || !(await keepsText(runDir, planRequestFile))) return ended;
   const { finishCompile } = await import('./plan-end.ts');
   const { code, dir, reason } = await finishCompile(runDir, ended, io);
@@ -136,7 +136,7 @@ async function withRecords(runDir: string, ended: Finished | Refusal, io: RunDoo
 }
 
 /** Prints the end of a run, and turns it into an exit code. */
-export function report(ended: Finished | Refusal, options: RunOptions, io: RunDoors): VerbResult {
+export function report(ended: Finished | Refusal, options: RunOptions, io: RunHost): VerbResult {
   if ('problems' in ended) return ended;
   const { result } = ended;
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);

@@ -90,13 +90,13 @@ function table(
   now: Date,
 ): readonly string[] {
   const oneRow = columns(withTitles(cellsOf(runs, true, new Date(0)), runs, 32));
-  const wide = width === undefined || width - (oneRow[0]?.taken ?? 0) >= leastHeadline;
+  const wide = width === undefined || width - (oneRow[0]?.used ?? 0) >= leastHeadline;
   const all = wide ? oneRow : narrowRows(runs, width, now);
-  return all.map(({ cells, taken, last }, at) => {
+  return all.map(({ cells, used, last }, at) => {
     const run = runs[at - 1];
     if (run === undefined) return paint.dim(cells.join('  ').trimEnd());
     const painted = cells.map((cell, column) => (column === 1 ? statePaint(run.status, paint)(cell) : cell));
-    const room = width === undefined ? 100 : width - taken - 1;
+    const room = width === undefined ? 100 : width - used - 1;
     const row = [...painted, room < 12 ? '' : oneLine(last, room)].join('  ').trimEnd();
     const below = wide || run.status === 'completed' ? '' : oneLine(storyOf(run), width - 3);
     return below === '' ? row : `${row}\n  ${paint.dim(below)}`;
@@ -105,7 +105,7 @@ function table(
 
 function narrowRows(runs: readonly RunRow[], width: number, now: Date): ReturnType<typeof columns> {
   const rows = cellsOf(runs, false, now);
-  const others = columns(rows)[0]?.taken ?? 0;
+  const others = columns(rows)[0]?.used ?? 0;
   return columns(withTitles(rows, runs, Math.max(10, Math.min(24, width - others - 3))));
 }
 

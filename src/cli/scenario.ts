@@ -64,7 +64,7 @@ async function judge(
   const isPart = outputOf(io) === undefined && (await hasOthers(folder));
   const signal = io.signal();
   // Before any product could change them.
-  const texts = await textsBeside(folder);
+  const texts = await siblingTexts(folder);
   const { clock, env } = io;
   const sandbox = await sandboxHere(io.spawn, env, await holdoutFolders(folder));
   if (isolation === 'required') {
@@ -110,9 +110,9 @@ async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
   const isolation = flags.isolation ?? (env['FACTORY_ISOLATION'] || 'auto');
   if (isolation !== 'auto' && isolation !== 'required')
     return no(`there is no isolation "${isolation}"`, 'write auto or required');
-  const said = flags.floor ?? (env['FACTORY_FLOOR'] || 'true');
-  const word = floorWords.find((one) => one === said);
-  if (word === undefined) return no(`there is no floor "${said}"`, `write ${floorWords.join(', ')}`);
+  const choice = flags.floor ?? (env['FACTORY_FLOOR'] || 'true');
+  const word = floorWords.find((one) => one === choice);
+  if (word === undefined) return no(`there is no floor "${choice}"`, `write ${floorWords.join(', ')}`);
   return {
     app,
     live: flags.live === true || (env['REQUIRE_LIVE'] ?? '1') === '1',
@@ -238,7 +238,7 @@ const outputOf = ({ env }: CliIo): string | undefined => env['FACTORY_OUTPUT'] |
 const longestText = 1024 * 1024;
 
 /** The texts of all that lies in the folder of the scenarios, or in that of the one. */
-async function textsBeside(place: string): Promise<readonly string[]> {
+async function siblingTexts(place: string): Promise<readonly string[]> {
   const folder = (await stat(place)).isFile() ? join(place, '..') : place;
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const texts = await Promise.all(

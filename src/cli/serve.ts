@@ -120,11 +120,11 @@ function webOf(
   const { cwd, clock, every, spawn, called } = io;
   // Runs and their nodes do not get it.
   const { [tokenVariable]: _, ...env } = io.env;
-  const doors = { cwd, clock, ...(called === undefined ? {} : { called }) };
+  const host = { cwd, clock, ...(called === undefined ? {} : { called }) };
   return {
-    ...doors,
+    ...host,
     ...{ runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
-    runs: sharingReads(openRunList(runsDir, doors)),
+    runs: sharingReads(openRunList(runsDir, host)),
     start: (argv) => startDetached(argv, { cwd, env }),
   };
 }

@@ -104,13 +104,13 @@ function print(
 ): void {
   const { steps, ending } = simulation;
   const width = io.outIsTerminal ? io.width : 120;
-  const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), told(one), wayOf(one)]));
-  for (const [at, { cells, taken, last }] of rows.entries()) {
-    io.out(`${[...cells, oneLine(last, Math.max(20, width - taken))].join('  ').trimEnd()}\n`);
+  const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), summary(one), wayOf(one)]));
+  for (const [at, { cells, used, last }] of rows.entries()) {
+    io.out(`${[...cells, oneLine(last, Math.max(20, width - used))].join('  ').trimEnd()}\n`);
     const others = (steps[at]?.route?.candidates ?? []).filter((one) => one.lost !== undefined);
     for (const other of others)
       io.out(
-        `${paint.dim(`${' '.repeat(Math.max(0, taken))}${oneLine(notTaken(other), Math.max(20, width - taken))}`)}\n`,
+        `${paint.dim(`${' '.repeat(Math.max(0, used))}${oneLine(rejection(other), Math.max(20, width - used))}`)}\n`,
       );
   }
   for (const [node, given] of outcomes) {
@@ -128,7 +128,7 @@ function print(
 const nameOf = ({ node, visit }: SimulatedStep): string => (visit === 1 ? node.id : `${node.id}@${visit}`);
 
 /** The outcome of a step; for an exit with outcome=fail, that of the run. */
-const told = ({ node, outcome, attempts }: SimulatedStep): string =>
+const summary = ({ node, outcome, attempts }: SimulatedStep): string =>
   [
     node.type === 'exit' && node.settings.outcome === 'fail' ? 'fail' : outcome.status,
     outcome.status === 'fail' ? outcome.class : '',
@@ -155,5 +155,5 @@ function wayOf({ route, rerouted, outcome }: SimulatedStep): string {
   return `→ ${edge.to}: ${why}`;
 }
 
-const notTaken = ({ to, condition, lost }: RouteCandidate): string =>
+const rejection = ({ to, condition, lost }: RouteCandidate): string =>
   `not ${to}: ${lost}${condition === '' ? '' : ` (${condition})`}`;

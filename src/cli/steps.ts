@@ -119,7 +119,7 @@ export const orderSteps: readonly Verb[] = [
   orderStep(
     'mend',
     'Create a work order from failed holdout scenarios',
-    async () => (await import('../builder/steps/fix-order.ts')).orderMend,
+    async () => (await import('../builder/steps/fix-order.ts')).fixOrder,
     () => [option('--fixes <n>', 'limit of such orders per build', wholeNumber(0, 99)).default(2)],
   ),
   orderStep(

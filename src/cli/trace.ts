@@ -20,7 +20,7 @@ export async function traceCommand(
   const nodes = new Set<string>();
   const types = new Set<string>();
   const reader = toReader(io);
-  let told = 0;
+  let printed = 0;
   let unreadable = 0;
   // One record after the other: a trace may be larger than the memory.
   for await (const entry of recorded.view('trace')) {
@@ -34,13 +34,13 @@ export async function traceCommand(
     types.add(String(record['type']));
     if (options.node !== undefined && !ids.includes(options.node)) continue;
     if (options.type !== undefined && record['type'] !== options.type) continue;
-    told++;
+    printed++;
     reader.out(`${JSON.stringify(record)}\n`);
     if (!(await reader.isThere())) return 0;
   }
   if (unreadable > 0) io.err(`${countedItems(unreadable, 'line')} of the trace cannot be read\n`);
   // Nothing at all could be the answer, or a slip.
-  if (told === 0) io.err(`${nothing(layout(found.dir).trace, options, nodes, types)}\n`);
+  if (printed === 0) io.err(`${nothing(layout(found.dir).trace, options, nodes, types)}\n`);
   return 0;
 }
 

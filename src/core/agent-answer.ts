@@ -32,13 +32,13 @@ export function parseAnswer(
     const spoken = withLines(objectsSay(bare, outcomeOnly(words)), bare, words);
     return 'none' in spoken ? { problem: `is not valid JSON: ${read.problem}` } : spoken;
   }
-  const said = read.value;
-  if (!isObject(said)) return { problem: `is ${kindOf(said)} instead of a JSON object` };
-  return answerOf(said, bare.slice(bare.indexOf('{')), words);
+  const value = read.value;
+  if (!isObject(value)) return { problem: `is ${kindOf(value)} instead of a JSON object` };
+  return answerOf(value, bare.slice(bare.indexOf('{')), words);
 }
 
 type Verdict = (
-  said: JsonObject,
+  object: JsonObject,
   text: string,
 ) => { readonly answer: AgentAnswer } | { readonly problem: string } | undefined;
 type Spoken = { readonly answer: AgentAnswer } | { readonly problem: string } | { readonly none: true };
@@ -57,11 +57,11 @@ export function spokenIn(text: string, words: OutcomeWords = noOwnWords, tested 
   const [first] = linesSay(bare, words);
   if (first !== undefined && 'problem' in first) return first;
   const last = bare.trim().split('\n').at(-1) ?? '';
-  const said =
+  const answered =
     word ?? first ?? (tested && !last.startsWith('#') ? agentWord(aloneIn(last), words) : undefined);
-  if (said === undefined) return inObjects;
+  if (answered === undefined) return inObjects;
   const rest = bare.trim().split('\n').slice(1).join('\n');
-  return withLines({ answer: bareOutcome(said.outcome, rest, said.label) }, bare, words);
+  return withLines({ answer: bareOutcome(answered.outcome, rest, answered.label) }, bare, words);
 }
 
 /** A whole answer or line without what marks it up, if it is short. */
@@ -70,8 +70,8 @@ const aloneIn = (text: string): string =>
 
 const isOneWord = (text: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{0,63}$/u.test(text);
 
-type SaidWord = { readonly outcome: AgentOutcome; readonly label?: string };
-type LineWord = SaidWord | { readonly problem: string };
+type OutcomeWord = { readonly outcome: AgentOutcome; readonly label?: string };
+type LineWord = OutcomeWord | { readonly problem: string };
 
 /** The answer, unless a line says something else. */
 function withLines(spoken: Spoken, bare: string, words: OutcomeWords): Spoken {
@@ -92,15 +92,16 @@ export function contradictionIn(
   rest: string,
   words: OutcomeWords,
 ): { readonly problem: string } | undefined {
-  const said = withLines(objectsSay(rest, outcomeOnly(words)), rest, words);
+  const result = withLines(objectsSay(rest, outcomeOnly(words)), rest, words);
   const [line] = linesSay(rest, words);
-  const other = 'answer' in said ? said.answer : line !== undefined && 'outcome' in line ? line : undefined;
+  const other =
+    'answer' in result ? result.answer : line !== undefined && 'outcome' in line ? line : undefined;
   return other === undefined || other.outcome === answer.outcome
     ? undefined
     : { problem: twoOutcomes(answer, other) };
 }
 
-const twoOutcomes = (...both: readonly SaidWord[]): string =>
+const twoOutcomes = (...both: readonly OutcomeWord[]): string =>
   `says two outcomes, ${both.map(({ outcome, label = '' }) => (label === '' ? outcome : `${outcome} (${label})`)).join(' and ')}`;
 
 /** Outcomes in its first and its last line; those between may be about single steps. A status may be about something else: only
@@ -111,10 +112,10 @@ function linesSay(bare: string, words: OutcomeWords): readonly LineWord[] {
     const [, name = '', rest = ''] = statusLine.exec(line) ?? [];
     const word = aloneIn(rest) || rest.trim();
     if (word === '') return [];
-    const said =
+    const result =
       agentWord(word, words) ??
       agentWord(/^([\p{L}_]+)[*_`"']*(?:[.,;:(]| [-–—(])/u.exec(word)?.[1] ?? '', words);
-    if (said !== undefined) return [said];
+    if (result !== undefined) return [result];
     const isVerdict = name.toLowerCase() === 'outcome' && word.split(/\s+/).length <= 3;
     return isVerdict ? [{ problem: unknownOutcomeIn(word, words) }] : [];
   });
@@ -161,7 +162,7 @@ export function documentVerdict(
 
 /** What the objects say together; of several that agree the last one has the most to say. */
 function objectsSay(bare: string, verdict: Verdict): Spoken {
-  const said: AgentAnswer[] = [];
+  const answers: AgentAnswer[] = [];
   for (const found of objectsIn(bare)) {
     if ('broken' in found) {
       if (/[{,\n]\s*["']?outcome["']?\s*:/.test(found.broken)) return { problem: cannotRead(found.broken) };
@@ -170,11 +171,11 @@ function objectsSay(bare: string, verdict: Verdict): Spoken {
     const read = verdict(found.object, found.text);
     if (read === undefined) continue;
     if ('problem' in read) return read;
-    said.push(read.answer);
+    answers.push(read.answer);
   }
-  const last = said.at(-1);
+  const last = answers.at(-1);
   if (last === undefined) return { none: true };
-  const other = said.find(({ outcome, label }) => outcome !== last.outcome || label !== last.label);
+  const other = answers.find(({ outcome, label }) => outcome !== last.outcome || label !== last.label);
   if (other === undefined) return { answer: last };
   return { problem: twoOutcomes(other, last) };
 }
@@ -182,12 +183,12 @@ function objectsSay(bare: string, verdict: Verdict): Spoken {
 /** Only an outcome under its own name. */
 const outcomeOnly =
   (words: OutcomeWords): Verdict =>
-  (said, text) =>
-    outcomeKey(said) === undefined ? undefined : answerOf(said, text, words);
+  (object, text) =>
+    outcomeKey(object) === undefined ? undefined : answerOf(object, text, words);
 
 /** The name under which an object has its outcome, in any case. */
-const outcomeKey = (said: JsonObject): string | undefined =>
-  Object.keys(said).find((key) => key.trim().toLowerCase() === 'outcome');
+const outcomeKey = (object: JsonObject): string | undefined =>
+  Object.keys(object).find((key) => key.trim().toLowerCase() === 'outcome');
 
 const cannotRead = (text: string): string => {
   const read = extractJson(text);
@@ -200,10 +201,10 @@ const prototypeKey = '__proto__';
 /** An object's own outcome, or that of an object it has. */
 const anyOutcome =
   (words: OutcomeWords): Verdict =>
-  (said, text) => {
-    if (outcomeKey(said) !== undefined) return answerOf(said, text, words);
-    if (Object.hasOwn(said, prototypeKey)) return { problem: `has the key "${prototypeKey}"` };
-    const inner = Object.values(said).find(
+  (object, text) => {
+    if (outcomeKey(object) !== undefined) return answerOf(object, text, words);
+    if (Object.hasOwn(object, prototypeKey)) return { problem: `has the key "${prototypeKey}"` };
+    const inner = Object.values(object).find(
       (value): value is JsonObject => isObject(value) && typeof own(value, 'outcome') === 'string',
     );
     if (inner === undefined) return undefined;
@@ -216,25 +217,27 @@ const anyOutcome =
  *  about something else, unless the answer says nothing but it and why. */
 function lastFlag(bare: string, words: OutcomeWords, tested: boolean): Verdict {
   const last = objectsIn(bare).at(-1);
-  return (said, text) => {
+  return (object, text) => {
     if (last === undefined || !('text' in last) || last.text !== text) return undefined;
-    const statuses = statusKeys.filter((key) => typeof said[key] === 'string');
-    const word = statuses.map((key) => agentWord(String(said[key]), words)).find((one) => one !== undefined);
-    const flags = (words.gate ? ['success'] : flagKeys).filter((key) => typeof said[key] === 'boolean');
-    const flag = flags.length === 0 ? undefined : flags.every((key) => said[key]) ? 'success' : 'fail';
+    const statuses = statusKeys.filter((key) => typeof object[key] === 'string');
+    const word = statuses
+      .map((key) => agentWord(String(object[key]), words))
+      .find((one) => one !== undefined);
+    const flags = (words.gate ? ['success'] : flagKeys).filter((key) => typeof object[key] === 'boolean');
+    const flag = flags.length === 0 ? undefined : flags.every((key) => object[key]) ? 'success' : 'fail';
     const outcome = word?.outcome ?? flag;
     if (outcome === undefined) {
       const [key] = statuses;
-      const isAll = Object.keys(said).every((one) => statuses.includes(one) || whyKeys.includes(one));
+      const isAll = Object.keys(object).every((one) => statuses.includes(one) || whyKeys.includes(one));
       return tested && key !== undefined && isAll
-        ? { problem: unknownOutcomeIn(said[key], words) }
+        ? { problem: unknownOutcomeIn(object[key], words) }
         : undefined;
     }
     const several = [...statuses, ...flags].find((key) => timesOfKey(text, key) > 1);
     if (several !== undefined) return { problem: `has "${several}" more than once` };
     if (flag !== undefined && (outcome === 'success') !== (flag === 'success'))
       return { problem: `says two outcomes, ${outcome} and ${flag}` };
-    const why = whyKeys.map((name) => said[name]).find((one) => typeof one === 'string') ?? '';
+    const why = whyKeys.map((name) => object[name]).find((one) => typeof one === 'string') ?? '';
     return { answer: bareOutcome(outcome, why, word?.label) };
   };
 }
@@ -245,33 +248,35 @@ const whyKeys: readonly string[] = ['failure_reason', 'reason', 'error', 'notes'
 
 /** An outcome with what was said besides: notes, or the reason of a failure. */
 export const bareOutcome = (outcome: AgentOutcome, text: string, ownWord?: string): AgentAnswer => {
-  const said = text.trim();
+  const line = text.trim();
   const bad = isBad(outcome);
   return {
     ...{ outcome, label: ownWord ?? '', suggested: [], updates: {} },
     ...(ownWord === undefined ? {} : { ownWord: true }),
-    ...{ notes: bad ? '' : said, reason: bad ? said : '' },
+    ...{ notes: bad ? '' : line, reason: bad ? line : '' },
   };
 };
 
 const isBad = (outcome: AgentOutcome): boolean => outcome === 'fail' || outcome === 'retry';
 
 /** An agent's word for an outcome, or one that an edge names, which is a label. No agent answers `skipped`. */
-export function agentWord(word: string, words: OutcomeWords = noOwnWords): SaidWord | undefined {
-  const said = answeredOutcome(word, words);
-  return said === undefined || said.outcome === 'skipped' ? undefined : { ...said, outcome: said.outcome };
+export function agentWord(word: string, words: OutcomeWords = noOwnWords): OutcomeWord | undefined {
+  const outcome = answeredOutcome(word, words);
+  return outcome === undefined || outcome.outcome === 'skipped'
+    ? undefined
+    : { ...outcome, outcome: outcome.outcome };
 }
 
 /** Why an object cannot be one answer: it has a key twice, or says another outcome in other fields. */
-function ambiguity(said: JsonObject, text: string, { outcome, label }: SaidWord): string | undefined {
+function ambiguity(object: JsonObject, text: string, { outcome, label }: OutcomeWord): string | undefined {
   const map = mapJson(text);
   const [twice] = 'duplicates' in map ? map.duplicates : [];
   if (twice !== undefined) return `has "${twice.key.slice(0, 80)}" more than once`;
-  if (Object.hasOwn(said, prototypeKey)) return `has the key "${prototypeKey}"`;
-  if (Object.keys(said).filter((key) => key.trim().toLowerCase() === 'outcome').length > 1)
+  if (Object.hasOwn(object, prototypeKey)) return `has the key "${prototypeKey}"`;
+  if (Object.keys(object).filter((key) => key.trim().toLowerCase() === 'outcome').length > 1)
     return 'has "outcome" more than once';
   if (label !== undefined) return undefined;
-  const { status, success } = said;
+  const { status, success } = object;
   const other = typeof status === 'string' ? agentOutcomeOf(status) : undefined;
   if (other !== undefined && isBad(other) !== isBad(outcome))
     return twoOutcomes({ outcome }, { outcome: other });
@@ -281,13 +286,13 @@ function ambiguity(said: JsonObject, text: string, { outcome, label }: SaidWord)
 
 /** The answer in an object. Fields other than `outcome` may be left out or null; unknown fields are ignored. */
 function answerOf(
-  said: JsonObject,
+  object: JsonObject,
   text: string,
   words: OutcomeWords = noOwnWords,
 ): { readonly answer: AgentAnswer } | { readonly problem: string } {
   const field = (name: string): Json | undefined =>
-    Object.hasOwn(said, name) ? (said[name] ?? undefined) : undefined;
-  const key = outcomeKey(said) ?? 'outcome';
+    Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined;
+  const key = outcomeKey(object) ?? 'outcome';
   const spoken = field(key);
   if (spoken === undefined || (typeof spoken === 'string' && spoken.trim() === ''))
     return { problem: 'missing outcome' };
@@ -295,7 +300,7 @@ function answerOf(
   const word = typeof spoken === 'string' ? agentWord(spoken, words) : undefined;
   if (word === undefined) return { problem: unknownOutcomeIn(spoken, words) };
   const { outcome } = word;
-  const unclear = ambiguity(said, text, word);
+  const unclear = ambiguity(object, text, word);
   if (unclear !== undefined) return { problem: unclear };
   for (const name of ['preferred_next_label', 'notes', 'failure_reason']) {
     const value = field(name);
@@ -346,5 +351,5 @@ const kindOf = (value: Json): string =>
         ? 'an object'
         : `a ${typeof value}`;
 
-const wrong = (name: string, value: Json, wanted: string): string =>
-  `has ${name} wrong: ${kindOf(value)} instead of ${wanted}`;
+const wrong = (name: string, value: Json, expected: string): string =>
+  `has ${name} wrong: ${kindOf(value)} instead of ${expected}`;

@@ -8,7 +8,7 @@ export type FailureWord = { readonly class: FailureClass; readonly where: string
 
 /** A command that failed. */
 export type EndedCommand = {
-  readonly said: FailureWord | undefined;
+  readonly word: FailureWord | undefined;
   readonly exit:
     | { readonly kind: 'exited'; readonly code: number }
     | { readonly kind: 'signalled'; readonly signal: string }
@@ -35,12 +35,12 @@ export const isFromOutside = (signal: string): boolean =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM'].includes(signal);
 
 /** The class of the last line `failure_class=product|scenario|infra|config`; standard error before output. */
-export function saidIn(stderr: string, stdout: string): FailureWord | undefined {
+export function failureWordIn(stderr: string, stdout: string): FailureWord | undefined {
   for (const [where, text] of [
     ['standard error', stderr],
     ['standard output', stdout],
   ] as const) {
-    const found = classSaid(text, ['product', 'scenario', 'infra', 'config']);
+    const found = classNamed(text, ['product', 'scenario', 'infra', 'config']);
     if (found !== undefined) return { class: found, where };
   }
   return undefined;
@@ -48,7 +48,7 @@ export function saidIn(stderr: string, stdout: string): FailureWord | undefined 
 
 /** The class of the last line that is `failure_class=` and one of `classes`. Searched line by line: a pattern that
  *  may begin with white space takes quadratic time in a row of empty lines. */
-export function classSaid<T extends string>(text: string, classes: readonly T[]): T | undefined {
+export function classNamed<T extends string>(text: string, classes: readonly T[]): T | undefined {
   const lines = text.split(/[\n\r]/).map((line) => line.trim());
   const last = lines.findLast((line) => classes.some((one) => line === `failure_class=${one}`));
   return classes.find((one) => last === `failure_class=${one}`);
@@ -63,9 +63,9 @@ export const isJudge = ({
   judge || scenariosNamed(command, scenarios).length > 0;
 
 export function classifyFailure(ended: EndedCommand): Attribution {
-  const { said, exit } = ended;
-  if (said !== undefined)
-    return { class: said.class, how: 'said', why: `failure_class=${said.class} in ${said.where}` };
+  const { word, exit } = ended;
+  if (word !== undefined)
+    return { class: word.class, how: 'said', why: `failure_class=${word.class} in ${word.where}` };
   const evidence = scenarioEvidence(ended) ?? exitEvidence(ended);
   if (evidence !== undefined) return { class: evidence[0], how: 'evidence', why: evidence[1] };
   const words = isJudge(ended) ? ownWords(ended) : undefined;

@@ -31,12 +31,12 @@ export function failureExcerpt(output: string, { most = mostOfStream, whole }: E
   const title = `[beginning and end of ${bytes} bytes${where}]`;
   const failing = '[lines that say what failed]';
   const room = most - Buffer.byteLength(title) - failing.length - 4;
-  const told = chosen(lines, kinds, room);
-  const rest = headAndTail(lines, told.indices, room - told.bytes);
+  const excerpt = chosen(lines, kinds, room);
+  const rest = headAndTail(lines, excerpt.indices, room - excerpt.bytes);
   return [
-    ...(told.indices.size === 0 ? [] : [failing, ...withGaps(lines, told.indices)]),
+    ...(excerpt.indices.size === 0 ? [] : [failing, ...withGaps(lines, excerpt.indices)]),
     title,
-    ...withGaps(lines, rest, told.indices),
+    ...withGaps(lines, rest, excerpt.indices),
   ].join('\n');
 }
 
@@ -114,7 +114,7 @@ function shortened(line: string): string {
   const characters = [...line];
   // A character has at most four bytes.
   const shown = characters.length === Buffer.byteLength(line) ? mostOfLine - 60 : (mostOfLine - 60) / 4;
-  const at = [...line.slice(0, saidAt(line))].length;
+  const at = [...line.slice(0, evidenceAt(line))].length;
   const from = at < shown / 2 ? 0 : Math.min(at - Math.floor(shown / 4), characters.length - shown);
   const left = (count: number) => (count <= 0 ? '' : `[… ${count} characters …]`);
   const part = characters.slice(from, from + shown).join('');
@@ -333,4 +333,4 @@ function says(line: string): Says {
 }
 
 /** Where in a line its evidence begins; 0 without any. */
-const saidAt = (line: string): number => Math.max(0, line.search(evidence));
+const evidenceAt = (line: string): number => Math.max(0, line.search(evidence));

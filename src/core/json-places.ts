@@ -67,9 +67,9 @@ class JsonWalk implements JsonMap {
     return found;
   }
 
-  #stop(wanted: string): never {
+  #stop(expected: string): never {
     const found = this.#next === undefined ? 'the end of the text' : JSON.stringify(this.#next);
-    throw new Stop(`expected ${wanted}, found ${found}`);
+    throw new Stop(`expected ${expected}, found ${found}`);
   }
 
   #value(path: readonly string[]): void {

@@ -51,14 +51,14 @@ export function nearestId(ids: readonly string[]): (id: string) => string | unde
 }
 
 function within(word: string, words: Iterable<string>, limit: number): string | undefined {
-  const wanted = folded(word);
+  const key = folded(word);
   let found: string | undefined;
   let least = limit + 1;
   for (const candidate of words) {
     if (candidate === word) continue;
     const known = folded(candidate);
     // An abbreviation counts as one edit.
-    const edits = wanted.length >= 4 && known.startsWith(wanted) ? 1 : distance(wanted, known, limit);
+    const edits = key.length >= 4 && known.startsWith(key) ? 1 : distance(key, known, limit);
     if (edits < least) {
       least = edits;
       found = candidate;

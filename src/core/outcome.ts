@@ -81,7 +81,7 @@ export type AnsweredBy = {
 };
 
 /** What a node may report with any outcome. */
-export type Said = {
+export type NodeReport = {
   readonly label: string;
   readonly suggested: readonly string[];
   readonly updates: JsonObject;
@@ -92,7 +92,7 @@ export type Said = {
   /** What an agent wanted to do and its permissions did not allow, in words. */
   readonly denied?: readonly string[];
 };
-export const saidNothing: Said = { label: '', suggested: [], updates: {}, notes: '' };
+export const emptyReport: NodeReport = { label: '', suggested: [], updates: {}, notes: '' };
 
 export type Failure = {
   readonly status: 'fail';
@@ -112,7 +112,7 @@ export type Failure = {
    *  A retry would fail too, until the user fixes the cause. */
   readonly hopeless?: true;
   /** True when the node reported the class (`failure_class=…`); else it is derived from how the program ended. */
-  readonly classSaid?: boolean;
+  readonly classReported?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */
   readonly exitCode?: number;
   /** How the class was determined, if a program failed. */
@@ -126,25 +126,25 @@ export type Failure = {
   readonly unsaid?: true;
 };
 
-export type Outcome = Said &
+export type Outcome = NodeReport &
   (
     | { readonly status: 'success' | 'partial_success' | 'skipped' }
     | { readonly status: 'retry'; readonly reason: string }
     | Failure
   );
 
-export const succeeded = (said: Partial<Said> = {}): Outcome => ({
-  ...saidNothing,
-  ...said,
+export const succeeded = (report: Partial<NodeReport> = {}): Outcome => ({
+  ...emptyReport,
+  ...report,
   status: 'success',
 });
 
 export const failed = (
   reason: string,
   failureClass: FailureClass,
-  more: Partial<Said> & Partial<Omit<Failure, 'status' | 'reason' | 'class'>> = {},
+  more: Partial<NodeReport> & Partial<Omit<Failure, 'status' | 'reason' | 'class'>> = {},
 ): Outcome & Failure => ({
-  ...saidNothing,
+  ...emptyReport,
   broke: false,
   ...more,
   status: 'fail',
@@ -179,7 +179,7 @@ export const reasonOf = (o: Outcome): string => (o.status === 'fail' || o.status
 export const endedBySignal = 'tool_exit_code_-1';
 
 /** A reason for people: names the signal, which the code does not. */
-export const toldReason = (reason: string, attribution: Attribution | undefined): string =>
+export const reasonWithAttribution = (reason: string, attribution: Attribution | undefined): string =>
   reason === endedBySignal && attribution?.how === 'evidence' ? `${reason} (${attribution.why})` : reason;
 
 /* The class of a failure, and how it was determined. */

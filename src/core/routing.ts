@@ -169,8 +169,8 @@ export function chooseEdge(
   if (conditional !== undefined) return { edge: conditional, how: 'condition' };
   const open = fits.filter((edge) => edge.condition === undefined);
   if (label !== '') {
-    const wanted = normalLabel(label);
-    const labelled = open.find((edge) => edge.label !== '' && normalLabel(edge.label) === wanted);
+    const normal = normalLabel(label);
+    const labelled = open.find((edge) => edge.label !== '' && normalLabel(edge.label) === normal);
     if (labelled !== undefined) return { edge: labelled, how: 'label' };
   }
   for (const id of suggested) {
@@ -218,14 +218,14 @@ function isAbout(edge: Edge): boolean {
   return namesKey(condition, (key) => key === 'preferred_label') && /\boutcome\s*!?=/.test(conditionText);
 }
 
-function namesKey(condition: EdgeCondition, wanted: (key: string) => boolean): boolean {
+function namesKey(condition: EdgeCondition, isSought: (key: string) => boolean): boolean {
   switch (condition.op) {
     case 'compare':
     case 'truthy':
-      return wanted(condition.key);
+      return isSought(condition.key);
     case 'not':
-      return namesKey(condition.of, wanted);
+      return namesKey(condition.of, isSought);
     default:
-      return namesKey(condition.left, wanted) || namesKey(condition.right, wanted);
+      return namesKey(condition.left, isSought) || namesKey(condition.right, isSought);
   }
 }

@@ -2,12 +2,12 @@
 import type { WitnessStep } from './diagnostic.ts';
 import { nearest } from './nearest.ts';
 import {
+  emptyReport,
   type FailureClass,
   failed,
   failureClasses,
   type Outcome,
   outcomeWords,
-  saidNothing,
 } from './outcome.ts';
 import { answeredOutcome, namedLiterals, type OutcomeWords } from './own-words.ts';
 import { quoteWord, withoutPercents } from './policy/words.ts';
@@ -30,7 +30,7 @@ export function simulatedOutcome(
     const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
     return { why: `"${word}" is no outcome, and no edge of the node names it; ${hint}` };
   }
-  const said = {
+  const report = {
     label: answered.label ?? '',
     ...(answered.label === undefined ? {} : { ownWord: true as const }),
     suggested: [] as string[],
@@ -44,19 +44,19 @@ export function simulatedOutcome(
     if (part === 'broke') broke = true;
     else if (at === -1 && isClass(part)) failure = part;
     else if (at < 1) return { why: `"${part}" is neither a class of failure, nor broke, nor KEY=VALUE` };
-    else if (key === 'label') said.label = value;
-    else if (key === 'next') said.suggested.push(value);
-    else said.updates[key] = value;
+    else if (key === 'label') report.label = value;
+    else if (key === 'next') report.suggested.push(value);
+    else report.updates[key] = value;
   }
   const isFailure = answered.outcome === 'fail';
   if (!isFailure && (failure !== undefined || broke))
     return { why: `only fail has a class or is broke, and "${word}" is ${answered.outcome}` };
   if (isFailure) {
     // `product` that is written is what a node reports itself: an agent may be asked for a fix, whatever files it may write.
-    const reports = failure === 'product' ? { classSaid: true } : {};
-    return { outcome: failed('simulated failure', failure ?? 'product', { ...said, ...reports, broke }) };
+    const reports = failure === 'product' ? { classReported: true } : {};
+    return { outcome: failed('simulated failure', failure ?? 'product', { ...report, ...reports, broke }) };
   }
-  const all = { ...saidNothing, ...said };
+  const all = { ...emptyReport, ...report };
   return answered.outcome === 'retry'
     ? { outcome: { ...all, status: 'retry', reason: 'simulated retry' } }
     : { outcome: { ...all, status: answered.outcome } };

@@ -11,8 +11,8 @@ import {
   isFinalConfig,
   type Outcome,
   reasonOf,
+  reasonWithAttribution,
   type SuspendedRun,
-  toldReason,
 } from './outcome.ts';
 import { reservedKeyIn } from './policy/reserved-keys.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
@@ -92,7 +92,7 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
   }
   const because =
     outcome.status === 'fail'
-      ? toldReason(facts.printable ?? outcome.reason, outcome.attribution)
+      ? reasonWithAttribution(facts.printable ?? outcome.reason, outcome.attribution)
       : reasonOf(outcome);
   const config = isFinalConfig(outcome);
   const hint = config ? ' (class config: only an edge that names failure_class takes it)' : '';
@@ -117,10 +117,10 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
 /** How the run comes to the next node. A condition that asks for no outcome and is true by a key that nothing has set is about nothing: it
  *  carries a failure as an unconditional edge does. */
 function arrival(from: string, { edge, how, candidates }: Route): NonNullable<RunState['arrived']> {
-  const taken = candidates.find(
+  const chosen = candidates.find(
     ({ to, lost, condition }) => lost === undefined && to === edge?.to && condition === edge.conditionText,
   );
-  const unset = how === 'condition' && edge !== undefined && !asksHowItWent(edge) ? taken?.unset : undefined;
+  const unset = how === 'condition' && edge !== undefined && !asksHowItWent(edge) ? chosen?.unset : undefined;
   return {
     from,
     conditional: how === 'condition' && unset === undefined,
@@ -196,7 +196,7 @@ function lastFailure(last: LastFailure | null, facts: StepFacts, outcome: Outcom
       node: facts.node,
       node_type: facts.type,
       class: outcome.class,
-      class_said: outcome.classSaid === true,
+      class_said: outcome.classReported === true,
       reason: outcome.reason,
       exit_code: outcome.exitCode ?? null,
       model: outcome.model ?? output,

@@ -61,11 +61,11 @@ function classesWithin(scope: ScopeState, known: Classes): readonly string[] {
 
 function classesOf(scopes: Iterable<ScopeState>, known: Classes): readonly string[] {
   const found = new Set<string>();
-  const told = new Set<readonly string[]>();
+  const reported = new Set<readonly string[]>();
   for (const scope of scopes) {
     const classes = classesWithin(scope, known);
-    if (told.has(classes)) continue;
-    told.add(classes);
+    if (reported.has(classes)) continue;
+    reported.add(classes);
     for (const name of classes) found.add(name);
   }
   return [...found];
@@ -321,12 +321,12 @@ export function bareValue(text: string): Value {
 /** One `key=value` from the text, under its canonical name. */
 function attributeOf(text: string, key: Range, value: Range, positions: Positions): Attribute {
   const written = literalText(text, key);
-  const said = literalText(text, value);
+  const literal = literalText(text, value);
   const quoted = text[value.start] === '"';
   return {
     key: Object.hasOwn(synonyms, written) ? (synonyms[written] ?? written) : written,
     written,
-    value: quoted ? { kind: 'string', text: said } : bareValue(said),
+    value: quoted ? { kind: 'string', text: literal } : bareValue(literal),
     quoted,
     keySpan: positions.span(key.start, key.end),
     valueSpan: positions.span(value.start, value.end),

@@ -50,8 +50,8 @@ class Printer {
     return this.out;
   }
 
-  private quoted(said: string): string {
-    return said.startsWith('"') || isGraphvizWord(said) ? said : `"${said.replace(/[\\"]/g, '\\$&')}"`;
+  private quoted(text: string): string {
+    return text.startsWith('"') || isGraphvizWord(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`;
   }
 
   private literal(tree: Located): string {
@@ -83,9 +83,9 @@ class Printer {
   /** Prints the comments that begin before `end`: a comment at the end of a line stays there. */
   private flush(end: number): void {
     for (let one = this.comments[this.comment]; one !== undefined && one.start < end; ) {
-      const said = this.text.slice(one.start, one.end).trimEnd();
+      const comment = this.text.slice(one.start, one.end).trimEnd();
       // Graphviz reads # as a comment only at the start of a line.
-      const printed = one.start > 0 && said.startsWith('#') ? `//${said.slice(1)}` : said;
+      const printed = one.start > 0 && comment.startsWith('#') ? `//${comment.slice(1)}` : comment;
       const before = this.out.at(-1);
       if (before !== undefined && /^[ \t;,[{]*$/.test(this.text.slice(this.last, one.start))) {
         this.out[this.out.length - 1] = `${before}  ${printed}`;

@@ -106,12 +106,12 @@ export type Positions = {
 };
 
 /** Index of the last entry of an ascending list that is not above `wanted`; -1 if there is none. */
-function lastUpTo(list: readonly number[], wanted: number): number {
+function lastUpTo(list: readonly number[], value: number): number {
   let low = 0;
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((list[middle] ?? 0) <= wanted) low = middle + 1;
+    if ((list[middle] ?? 0) <= value) low = middle + 1;
     else high = middle;
   }
   return low - 1;
@@ -124,8 +124,8 @@ export function positionsOf(text: string): Positions {
   // Columns count characters: a surrogate pair is one.
   const pairs = [...text.matchAll(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)].map((pair) => pair.index + 1);
 
-  const at = (wanted: number): Position => {
-    const offset = Math.min(Math.max(wanted, 0), text.length);
+  const at = (index: number): Position => {
+    const offset = Math.min(Math.max(index, 0), text.length);
     const line = Math.max(lastUpTo(lines, offset), 0);
     const start = lines[line] ?? 0;
     const paired = pairs.length === 0 ? 0 : lastUpTo(pairs, offset - 1) - lastUpTo(pairs, start - 1);

@@ -80,7 +80,7 @@ function explain(text: string, { tokens: all }: Rewritten, statement: Range, err
   const i = found === -1 ? tokens.length : found;
   const [equals, earlier, before, token] = [tokens[i - 3], tokens[i - 2], tokens[i - 1], tokens[i]];
   const place = token ?? before ?? statement;
-  const said = (one: Range): string => literalText(text, one).slice(0, 40);
+  const shown = (one: Range): string => literalText(text, one).slice(0, 40);
   const bad = (message: string, fix: string, { start, end }: Range = place): BadText => ({
     code: 'syntax',
     message,
@@ -96,7 +96,7 @@ function explain(text: string, { tokens: all }: Rewritten, statement: Range, err
     );
   const open = tokens.slice(0, i).findLast(({ kind }) => kind === '[' || kind === '{');
   if (before?.kind === '=')
-    return bad(`a value is missing after "${said(earlier ?? before)}" =`, 'write a value', before);
+    return bad(`a value is missing after "${shown(earlier ?? before)}" =`, 'write a value', before);
   if (before?.kind === '->') return bad('this edge has no target', 'name the node after the arrow', before);
   if (open?.kind === '{' || (token?.kind === '{' && open === undefined)) return subgraphEnd(open ?? place);
   if (token?.kind === ',' && open === undefined)
@@ -106,14 +106,14 @@ function explain(text: string, { tokens: all }: Rewritten, statement: Range, err
     );
   if (open === undefined || !isLiteral(before) || earlier?.kind === '=')
     return bad(
-      `"${said(place)}" cannot stand here`,
+      `"${shown(place)}" cannot stand here`,
       'check whether a quote, a bracket or an = is missing before it',
     );
-  if (earlier?.kind !== 'string' && equals?.kind === '=' && !said(before).endsWith(':'))
+  if (earlier?.kind !== 'string' && equals?.kind === '=' && !shown(before).endsWith(':'))
     return bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier);
   return bad(
-    `the attribute "${said(before)}" has no value`,
-    `write ${said(before).replace(/:$/, '')}=…`,
+    `the attribute "${shown(before)}" has no value`,
+    `write ${shown(before).replace(/:$/, '')}=…`,
     before,
   );
 }

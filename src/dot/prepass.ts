@@ -162,24 +162,24 @@ class Rewriter {
   }
 
   private literal(token: Token): string {
-    const said = this.textOf(token);
+    const word = this.textOf(token);
     if (token.kind === 'string')
       return endOfString(this.text, token.start) === token.end
-        ? said.replace(/[\n\r\u2028\u2029]/g, ' ')
-        : `"${' '.repeat(said.length - 2)}"`;
+        ? word.replace(/[\n\r\u2028\u2029]/g, ' ')
+        : `"${' '.repeat(word.length - 2)}"`;
     const fix = 'write the value in double quotes';
     if (token.kind === 'html') this.refuse('html-value', token, 'HTML values are not supported', fix);
-    else if (/^['“”„‟«»‘’‚‛]/.test(said)) this.refuse('quotes', token, 'strings need double quotes (")', fix);
-    else if (invisible.test(said))
+    else if (/^['“”„‟«»‘’‚‛]/.test(word)) this.refuse('quotes', token, 'strings need double quotes (")', fix);
+    else if (invisible.test(word))
       this.refuse(
         'invisible',
         token,
-        `there is an invisible character in "${said}"`,
+        `there is an invisible character in "${word}"`,
         'remove it, or type a blank',
       );
     const { length } = this.bad;
-    if (!isGraphvizWord(said) && this.bad[length - 1]?.start !== token.start) this.notGraphviz.push(token);
-    return libraryWord.test(said) ? said : 'x'.repeat(said.length);
+    if (!isGraphvizWord(word) && this.bad[length - 1]?.start !== token.start) this.notGraphviz.push(token);
+    return libraryWord.test(word) ? word : 'x'.repeat(word.length);
   }
 
   /** Reads up to the graph's opening brace and pushes it to `braces`. */

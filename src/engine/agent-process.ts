@@ -58,42 +58,42 @@ export type AgentProcess = {
 };
 
 /** Runs an agent's program to its end; paths that it must not read are hidden meanwhile. */
-export async function runAgentProgram(program: AgentProgram, door: AgentProcess): Promise<Exit> {
+export async function runAgentProgram(program: AgentProgram, agent: AgentProcess): Promise<Exit> {
   const [first] = program.argv;
   const servers = program.network ? [...proxyVariables, ...(program.servers ?? [])] : [];
-  const { env: whole, mask } = door.environment(program.keys, servers);
-  const planned = door.confinement?.({
+  const { env: whole, mask } = agent.environment(program.keys, servers);
+  const planned = agent.confinement?.({
     network: program.network,
     home: program.home,
     file: first.startsWith('/') ? realOf(first) : undefined,
   });
   const exposed = planned?.rung === 'bwrap' ? leadsInside(program.home, planned.masks) : undefined;
   if (exposed !== undefined) return { kind: 'not_found', program: first, why: exposed };
-  const unread = narrowed(program.unread, door.readScope ?? []);
+  const unread = narrowed(program.unread, agent.readScope ?? []);
   const env = planned?.rung === 'bwrap' ? confinedEnvironment(whole, planned) : whole;
-  await keepDeclaration(program, door, { env, planned, unread });
-  if (door.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
+  await keepDeclaration(program, agent, { env, planned, unread });
+  if (agent.timeoutMs <= 0) return { kind: 'timed_out', afterMs: 0 };
   let sight: Sight = { hidden: [], confinement: planned };
   try {
     if (unread !== undefined)
-      sight = await putAway(door.workspace, hidingPlace(door.runDir), unread, planned);
+      sight = await putAway(agent.workspace, hidingPlace(agent.runDir), unread, planned);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
   }
   try {
-    return await start(program, door, { env, mask, confinement: sight.confinement });
+    return await start(program, agent, { env, mask, confinement: sight.confinement });
   } finally {
     // The agent itself reports an answer that is not a regular file.
-    unlockNodeDirectory(door.nodeDir, nodeLayout(door.nodeDir).response);
-    await takeBack(sight, door);
+    unlockNodeDirectory(agent.nodeDir, nodeLayout(agent.nodeDir).response);
+    await takeBack(sight, agent);
   }
 }
 
 /** A record of what the program was allowed to do. */
 function keepDeclaration(
   program: AgentProgram,
-  door: AgentProcess,
+  agent: AgentProcess,
   {
     env,
     planned,
@@ -113,12 +113,12 @@ function keepDeclaration(
     sandbox: planned?.rung ?? 'group',
     unread: unread ?? { hidden: [] },
   };
-  return door.keep('agent.program.json', `${JSON.stringify(declared, null, 2)}\n`);
+  return agent.keep('agent.program.json', `${JSON.stringify(declared, null, 2)}\n`);
 }
 
 async function start(
   program: AgentProgram,
-  door: AgentProcess,
+  agent: AgentProcess,
   {
     env,
     mask,
@@ -132,24 +132,24 @@ async function start(
   const stdout = listener(program.onStdout);
   const stderr = listener(program.onStderr);
   try {
-    await door.beforeSpawn();
-    return await door.spawn.run({
+    await agent.beforeSpawn();
+    return await agent.spawn.run({
       argv: program.argv,
       cwd: program.cwd,
       env: { ...env, ...program.env },
       ...(confinement === undefined ? {} : { confinement }),
       ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
-      stdoutFile: join(door.nodeDir, program.stdoutName),
-      stderrFile: join(door.nodeDir, program.stderrName),
+      stdoutFile: join(agent.nodeDir, program.stdoutName),
+      stderrFile: join(agent.nodeDir, program.stderrName),
       mask,
-      ...(door.printedSecret === undefined ? {} : { onMaskedStdout: door.printedSecret }),
+      ...(agent.printedSecret === undefined ? {} : { onMaskedStdout: agent.printedSecret }),
       mostBytes: mostAgentOutput,
       ...(stdout === undefined ? {} : { onStdout: stdout.hear }),
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
-      timeoutMs: door.timeoutMs,
-      signal: program.enough === undefined ? door.signal : AbortSignal.any([door.signal, program.enough]),
-      marker: `FACTORY_RUN_MARKER=${door.marker}`,
-      started: door.spawned,
+      timeoutMs: agent.timeoutMs,
+      signal: program.enough === undefined ? agent.signal : AbortSignal.any([agent.signal, program.enough]),
+      marker: `FACTORY_RUN_MARKER=${agent.marker}`,
+      started: agent.spawned,
     });
   } finally {
     stdout?.end();

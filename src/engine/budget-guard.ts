@@ -87,11 +87,12 @@ class CallDesk implements BudgetGuard {
     const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
     const refused = agent.free === true ? undefined : await this.begin(agent, task, stamp);
     if (refused !== undefined) return refused;
-    const told = progressOf((usage, sends) => costs.told(stamp(), clean(usage), sends));
-    const budget = this.budgetOf(agent, task, told.tell);
-    const said = await agent.work({ ...allowing(task, caps), ...budget }, signal);
-    const report = said.usage === undefined ? said : { ...said, usage: clean(said.usage) };
-    await told.end();
+    const onProgress = progressOf((usage, sends) => costs.progress(stamp(), clean(usage), sends));
+    const budget = this.budgetOf(agent, task, onProgress.tell);
+    const workReport = await agent.work({ ...allowing(task, caps), ...budget }, signal);
+    const report =
+      workReport.usage === undefined ? workReport : { ...workReport, usage: clean(workReport.usage) };
+    await onProgress.end();
     const how = endOf(agent, report);
     const priced = how === undefined ? undefined : await costs.end(stamp(), how);
     return priced === undefined ? report : { ...report, usage: priced };
@@ -117,18 +118,18 @@ class CallDesk implements BudgetGuard {
   private budgetOf(
     agent: Agent,
     task: AgentTask,
-    told: (used: Usage, sends: number) => Promise<boolean>,
+    record: (used: Usage, sends: number) => Promise<boolean>,
   ): Pick<AgentTask, 'budget' | 'used'> {
     if (agent.free === true) return {};
     const { caps, kept } = this.at;
     return {
-      used: (usage) => void told(usage, 0),
+      used: (usage) => void record(usage, 0),
       budget: async (used, sends) => {
         const { own, run } = this.limits(used);
         const next = this.nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
         const empty = this.forbidden({ own, run }, next);
         if (empty !== undefined) return { empty };
-        if (used !== undefined && !(await told(used, sends)))
+        if (used !== undefined && !(await record(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
           (own.caps.max_tokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Confinement, type SandboxLevel, systemFolders } from '../core/contracts/sandbox.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import {
+  type ConfinementRequest,
   certificatesIn,
   confine,
   networkOf,
@@ -13,7 +14,6 @@ import {
   sandboxLevelFor,
   sandboxRequest,
   toolchainsIn,
-  type Wanted,
 } from '../core/policy/confinement.ts';
 import { isAtOrBelow, runsScenarios } from '../core/policy/holdout-paths.ts';
 import { layout } from '../core/records/layout.ts';
@@ -81,7 +81,7 @@ export function confinementOf(
   stage: {
     readonly check: boolean;
     readonly history: boolean;
-    readonly program?: NonNullable<Wanted['program']>;
+    readonly program?: NonNullable<ConfinementRequest['program']>;
     /** The directory for its artifacts; default the node's. */
     readonly nodeDir?: string;
     /** Output files of the node's earlier programs; they are read-only. */
@@ -98,7 +98,7 @@ export function confinementOf(
   const { word } = sandboxRequestOf(graph, node, confinement);
   const own = node.settings;
   const { network } = own;
-  const wanted: Wanted = {
+  const request: ConfinementRequest = {
     verification: stage.check,
     history: stage.history,
     access: own.access,
@@ -115,7 +115,7 @@ export function confinementOf(
   const home = env['HOME'];
   const at = layout(runDir);
   const confined = confine(
-    sandboxLevelFor(word, confinement.able, networkOf(wanted)),
+    sandboxLevelFor(word, confinement.able, networkOf(request)),
     {
       runDir,
       workspace,
@@ -131,7 +131,7 @@ export function confinementOf(
       node: setting.node,
       certificates: certificatesIn(env),
     },
-    wanted,
+    request,
   );
   const read = [...(stage.printed ?? []), ...(stage.shown ?? [])].map((path) => ({ path, write: false }));
   return {
@@ -178,7 +178,7 @@ export function sandboxHint(
   )
     return `it may use ${limits.memory} bytes of memory: ${set('max_memory')}`;
   if (/fork: (?:retry: )?Resource temporarily unavailable|Cannot fork|spawn \S+ EAGAIN/.test(output))
-    return limits.processesSaid === true
+    return limits.processesConfigured === true
       ? `it may have ${limits.processes} processes: ${set('max_processes')}`
       : `it could start no more processes: its limit is ${limits.processes} (max_processes), and this machine may have a lower one (ulimit -u, pids.max of its control group)`;
   if (rung === 'group') return undefined;

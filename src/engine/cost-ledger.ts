@@ -6,7 +6,7 @@ import { own, put } from '../core/json.ts';
 import type { CallRecord } from '../core/records/visit.ts';
 
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
-type Told = Extract<CallRecord, { type: 'CallTold' }>;
+type CallProgress = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
 export type Stamp = Pick<Started, 'at' | 'node' | 'visit' | 'attempt'>;
 
@@ -24,7 +24,7 @@ export interface CostLedger {
   unpriced(): readonly string[];
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
   /** Records the usage of the open call so far, and `sends` further input tokens that are on their way. */
-  told(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
+  progress(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
   /** Records the end of the open call; answers its usage with its cost. */
   end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
   /** Records a call of a nested run, once. */
@@ -36,14 +36,14 @@ export const openCostLedger = (
   records: Iterable<CallRecord>,
   prices: Prices,
   write: (record: CallRecord) => Promise<void> | void,
-): CostLedger => new CallBooks(records, prices, write);
+): CostLedger => new CallLedger(records, prices, write);
 
-class CallBooks implements CostLedger {
+class CallLedger implements CostLedger {
   private whole = nothingSpent;
   private readonly nodes: Record<string, Spent> = {};
   private readonly withoutPrice = new Set<string>();
   /** Calls of nested runs that are recorded. */
-  private readonly taken = new Set<string>();
+  private readonly nested = new Set<string>();
   private open: Open | undefined;
 
   constructor(
@@ -73,15 +73,15 @@ class CallBooks implements CostLedger {
   }
 
   async take(record: Parameters<CostLedger['take']>[0]): Promise<void> {
-    if (!this.taken.has(record.told)) await this.add(record);
+    if (!this.nested.has(record.told)) await this.add(record);
   }
 
-  told(stamp: Stamp, usage: Usage, sends: number): Promise<void> {
+  progress(stamp: Stamp, usage: Usage, sends: number): Promise<void> {
     return this.add({ ...stamp, type: 'CallTold', usage, sends });
   }
 
-  async end(stamp: Stamp, { ended, usage: said }: CallEnd): Promise<Usage | undefined> {
-    const usage = ended === 'told' || ended === 'free' ? said : known(said, ended, this.open);
+  async end(stamp: Stamp, { ended, usage: reported }: CallEnd): Promise<Usage | undefined> {
+    const usage = ended === 'told' || ended === 'free' ? reported : known(reported, ended, this.open);
     const cost = usage === null ? null : costOf(usage, this.prices);
     const record: Ended = {
       ...stamp,
@@ -105,12 +105,12 @@ class CallBooks implements CostLedger {
       if (this.open !== undefined) this.cutOff(this.open);
       this.open = { started: record };
     } else if (record.type === 'CallTold') {
-      if (this.open !== undefined) this.open = { ...this.open, told: record };
+      if (this.open !== undefined) this.open = { ...this.open, progress: record };
     } else this.countEnd(record);
   }
 
   private countEnd(record: Ended): void {
-    if (record.told !== undefined) this.taken.add(record.told);
+    if (record.told !== undefined) this.nested.add(record.told);
     const cut = record.run === undefined ? this.open : undefined;
     if (record.run === undefined) this.open = undefined;
     if (record.ended === 'free') return;
@@ -138,17 +138,17 @@ class CallBooks implements CostLedger {
 }
 
 /** A call that has begun, with its latest progress. */
-type Open = { readonly started: Started; readonly told?: Told };
+type Open = { readonly started: Started; readonly progress?: CallProgress };
 
 /** Lower bound of the usage of an interrupted call: what was sent and reported. */
-function leastOf({ started, told }: Open): Usage {
-  const usage = told?.usage ?? {
+function leastOf({ started, progress }: Open): Usage {
+  const usage = progress?.usage ?? {
     model: started.model ?? '',
     input_tokens: started.input_tokens,
     output_tokens: 0,
     cost_usd: null,
   };
-  const sends = told?.sends ?? 0;
+  const sends = progress?.sends ?? 0;
   return {
     ...usage,
     input_tokens: sends === 0 ? usage.input_tokens : (usage.input_tokens ?? 0) + sends,
@@ -158,11 +158,12 @@ function leastOf({ started, told }: Open): Usage {
 }
 
 /** Usage of a call without a complete report: what it reported at its end, or its progress if that is more. */
-function known(said: Usage | null, ended: CallEnd['ended'], open: Open | undefined): Usage | null {
-  if (open === undefined || (open.told === undefined && (said !== null || ended === 'untold'))) return said;
+function known(reported: Usage | null, ended: CallEnd['ended'], open: Open | undefined): Usage | null {
+  if (open === undefined || (open.progress === undefined && (reported !== null || ended === 'untold')))
+    return reported;
   const least = leastOf(open);
-  if (said !== null && tokensIn(said) >= tokensIn(least)) return said;
-  const whole = ended === 'cut' && said?.incomplete !== true;
+  if (reported !== null && tokensIn(reported) >= tokensIn(least)) return reported;
+  const whole = ended === 'cut' && reported?.incomplete !== true;
   return whole ? least : { ...least, incomplete: true };
 }
 
@@ -179,12 +180,12 @@ export function endedCalls(records: Iterable<{ readonly run: string; readonly ca
     open.delete(run);
   };
   for (const { run, call } of records) {
-    const begun = open.get(run);
+    const openCall = open.get(run);
     if (call.type === 'CallStarted') {
       cutOff(run);
       open.set(run, { started: call });
     } else if (call.type === 'CallTold') {
-      if (begun !== undefined) open.set(run, { ...begun, told: call });
+      if (openCall !== undefined) open.set(run, { ...openCall, progress: call });
     } else {
       // The end of a call of a nested run does not end the open call.
       if (call.run === undefined) open.delete(run);

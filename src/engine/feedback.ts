@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
 import { type Json, own } from '../core/json.ts';
-import { type Failure, toldReason } from '../core/outcome.ts';
+import { type Failure, reasonWithAttribution } from '../core/outcome.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
 import { head, mostAtOnce, readEnds, readSome, tailOf } from '../platform/files/read.ts';
@@ -53,7 +53,7 @@ export async function feedback(
   const parts = [
     `failed_node=${stage.node}`,
     `failed_node_type=${stage.type}`,
-    `failure_reason=${head(toldReason(failure.reason, failure.attribution), limits.reason)}`,
+    `failure_reason=${head(reasonWithAttribution(failure.reason, failure.attribution), limits.reason)}`,
     `failure_class=${failure.class}`,
   ];
   if (artifacts['tool_exitcode'] !== undefined)

@@ -19,21 +19,21 @@ export type OwnSteps = (words: readonly string[], io: OwnStepIo) => Promise<numb
 /** Runs the step with these words in place of the program of a request. */
 export const inThisProcess = (steps: OwnSteps, words: readonly string[]): Spawn => ({
   async run({ cwd, env, stdoutFile, stderrFile, mask = [], timeoutMs, signal }) {
-    const said: Record<'out' | 'err', string[]> = { out: [], err: [] };
+    const printed: Record<'out' | 'err', string[]> = { out: [], err: [] };
     const ended = await runInProcess(
       (stop) =>
         steps(words, {
           cwd,
           env: { ...env, PATH: trustedPath(env['PATH'], cwd) },
-          out: (text) => void said.out.push(text),
-          err: (text) => void said.err.push(text),
+          out: (text) => void printed.out.push(text),
+          err: (text) => void printed.err.push(text),
           signal: stop,
         }),
       { timeoutMs, signal },
     );
     const masked = masker(mask);
-    await keepText(stdoutFile, masked(said.out.join('')));
-    await keepText(stderrFile, masked(said.err.join('')));
+    await keepText(stdoutFile, masked(printed.out.join('')));
+    await keepText(stderrFile, masked(printed.err.join('')));
     return ended;
   },
 });

@@ -48,7 +48,7 @@ export async function lookAtHistory(
   }
   const fsck = await git.run(['fsck', '--full', '--strict', '--no-dangling', '--no-progress']);
   if (!fsck.ok && fsck.missing) return { ok: false, why: fsck.why };
-  const output = fsck.ok ? '' : fsck.said || fsck.why;
+  const output = fsck.ok ? '' : fsck.output || fsck.why;
   const damage = output.split('\n').filter((line) => line.trim() !== '' && !isNoDamage(line));
   const ref = async (name: string) => {
     const found = await git.run(['rev-parse', '--verify', '--quiet', name]);

@@ -42,7 +42,7 @@ export async function treeWith(
   for (const path of options.paths) {
     // On a case-insensitive file system a node may have spelled the folder otherwise.
     if (path.split('/')[0]?.toLowerCase() === '.factory') continue;
-    const there = await standsIn(workspace, path);
+    const there = await statWithin(workspace, path);
     if (there?.isSymbolicLink() === true) {
       const target = await readlink(join(workspace, path), 'buffer');
       lines.push(`120000 ${await git.text(['hash-object', '-w', '--stdin'], { input: target })}\t${path}`);
@@ -217,7 +217,7 @@ export async function putFiles(
 }
 
 /** The file, folder or link at a path below `root`, as git sees it: undefined if a parent folder is a link. */
-export async function standsIn(root: string, path: string): Promise<Stats | undefined> {
+export async function statWithin(root: string, path: string): Promise<Stats | undefined> {
   for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1))
     if ((await lstatIfThere(join(root, path.slice(0, at))))?.isSymbolicLink() === true) return undefined;
   return lstatIfThere(join(root, path));

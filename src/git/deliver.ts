@@ -10,7 +10,7 @@ import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../platform/files/write.ts';
 import { type Git, GitError, makeRepository, ownGit, sourceGit } from '../platform/git.ts';
 import { historyGit } from './history.ts';
-import { branchTaken, type RefusedRepository } from './repository.ts';
+import { branchUse, type RefusedRepository } from './repository.ts';
 
 const refuse = (problem: string, fix: string): RefusedRepository => ({ problem, fix });
 
@@ -43,7 +43,7 @@ export async function deliverBranch(options: {
       `${source} no longer has the commit ${base} with which the run began`,
       'pass --to DIR for a new repository',
     );
-  if (problem !== undefined) return refuse(problem.taken, fix);
+  if (problem !== undefined) return refuse(problem.inUse, fix);
   if (before !== undefined && !(await git.run(['merge-base', '--is-ancestor', before, head])).ok)
     return refuse(`the branch "${branch}" has commits that the run does not have`, fix);
   // The old value (zeros for none) is compared, so that no other move is undone.
@@ -65,10 +65,10 @@ export async function bringCommits(
     readonly env: Environment;
   },
   { mayBeCurrent }: { readonly mayBeCurrent: boolean },
-): Promise<'gone' | { readonly taken: string } | undefined> {
+): Promise<'gone' | { readonly inUse: string } | undefined> {
   const { branch, base, head } = options;
-  const taken = await branchTaken(git, branch, { mayBeCurrent });
-  if (taken !== undefined) return { taken };
+  const inUse = await branchUse(git, branch, { mayBeCurrent });
+  if (inUse !== undefined) return { inUse };
   if (base !== null && !(await git.run(['cat-file', '-e', `${base}^{commit}`])).ok) return 'gone';
   if (head !== base) await bring(options, base === null ? [] : [base], git);
   return undefined;

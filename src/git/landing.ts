@@ -230,7 +230,7 @@ export async function land(request: LandingRequest): Promise<LandingResult | Ref
       problem: `${repo} no longer has the commit ${short(base)} with which the run began`,
       fix: 'the commits are in the run: factory deliver RUN --to DIR puts them into a new repository',
     };
-  if (bad !== undefined) return { problem: bad.taken, fix: elsewhere };
+  if (bad !== undefined) return { problem: bad.inUse, fix: elsewhere };
   return (await branchInUse(git)) === branch
     ? fastForward(git, request)
     : moveAndSwitch(git, request, tip ?? '0'.repeat(head.length));

@@ -19,7 +19,7 @@ export async function branchProblem(git: Git, branch: string): Promise<string | 
 
 /** Why a branch of this name cannot be created or moved; undefined when it can. `mayBeCurrent`: the working tree that `git`
  *  works in may have it checked out. */
-export async function branchTaken(
+export async function branchUse(
   git: Git,
   branch: string,
   { mayBeCurrent }: { readonly mayBeCurrent: boolean },
@@ -188,8 +188,8 @@ export async function chooseBranch(
     return refuse(`there is no branch "${branch}" to reuse`, 'leave out --reuse-branch to create it');
   if (tip !== undefined && request.create)
     return refuse(`the branch "${branch}" exists already`, 'leave out --create-branch to use it');
-  const taken = await branchTaken(git, branch, { mayBeCurrent: true });
-  if (taken !== undefined) return refuse(taken, 'name another branch with --branch');
+  const inUse = await branchUse(git, branch, { mayBeCurrent: true });
+  if (inUse !== undefined) return refuse(inUse, 'name another branch with --branch');
   return {
     branch,
     mode: name === undefined ? 'auto' : 'explicit',

@@ -51,19 +51,19 @@ export function chooseCanaries(files: readonly SealedFile[]): CanaryChoice {
   const all = [...candidates.values()];
   const search = new TextSearch(all.map(({ folded }) => folded));
   const known = new Set<number>();
-  const wanted = new Set(all.flatMap(({ words }) => words));
+  const sought = new Set(all.flatMap(({ words }) => words));
   let read = 0;
   return {
     known(text) {
       for (const candidate of search.find(fold(text)).keys()) known.add(candidate);
       if (text.length > largestKnown || read > mostKnownWords) return;
       read += text.length;
-      for (const word of wordsOf(text)) wanted.delete(word);
+      for (const word of wordsOf(text)) sought.delete(word);
     },
     chosen: () =>
       canariesOf(
         all.filter(
-          ({ marked, words }, at) => marked || (!known.has(at) && words.some((word) => wanted.has(word))),
+          ({ marked, words }, at) => marked || (!known.has(at) && words.some((word) => sought.has(word))),
         ),
       ),
   };

@@ -13,7 +13,7 @@ import { ancestorsOf } from '../platform/files/names.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { look } from '../workspace/walk.ts';
 import { ownFrom } from './seal.ts';
-import { type Placed, placeSealed, type TakenOut, takeOutSealed } from './sealed-files.ts';
+import { type Placed, placeSealed, type RemovedHoldout, takeOutSealed } from './sealed-files.ts';
 import { readSealed } from './vault.ts';
 
 /** The holdout of a run, in memory. */
@@ -78,7 +78,7 @@ export interface HoldoutMount {
   place(): void;
   /** After all processes of the attempt have ended: removes the files from the workspace. `ran` are the attempt's programs.
    *  Throws a WorkspaceError. */
-  takeOut(ran: readonly RanCommand[]): TakenOut;
+  takeOut(ran: readonly RanCommand[]): RemovedHoldout;
   /** Files of the attempt with the same bytes as a holdout file. Sorted. `broken`: the attempt changed holdout files. */
   copies(before: Snapshot, after: Snapshot, broken?: boolean): readonly string[];
 }
@@ -111,10 +111,10 @@ export function sealingOf(
         ...sealed.files().flatMap(({ kind, content }) => (kind === 'file' ? [content] : [])),
       ];
       const rewritten = found.touched.length > 0 && type !== 'codergen' && !mayTouch(texts());
-      const taken = rewritten ? { ...found, broken: [...found.broken, ...found.touched].sort() } : found;
+      const removed = rewritten ? { ...found, broken: [...found.broken, ...found.touched].sort() } : found;
       // After a hard link or a missing file, even short equal contents count as copies.
-      suspect = taken.linked || taken.broken.length > 0;
-      return taken;
+      suspect = removed.linked || removed.broken.length > 0;
+      return removed;
     },
     copies(before, after, broken = false) {
       if (!sees || before.id === after.id) return [];

@@ -17,7 +17,7 @@ import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOf } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { type FoundEntry, look, targetOf, walk } from '../workspace/walk.ts';
-import { keysFolder, mendKeys, mostSealedBytes } from './vault.ts';
+import { keysFix, keysFolder, mostSealedBytes } from './vault.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -51,7 +51,7 @@ export async function chooseHoldout(
     readonly runsDir: string;
     readonly env: Environment;
   },
-): Promise<{ readonly wanted: ChosenHoldout | undefined } | Problem> {
+): Promise<{ readonly chosen: ChosenHoldout | undefined } | Problem> {
   const { workdir, runsDir, env } = where;
   const attribute = graph.attrs.get('holdout');
   const words = graph.settings.holdout;
@@ -105,12 +105,12 @@ export async function chooseHoldout(
   }
   // An empty folder in the default place is no holdout.
   if (given === undefined && attribute === undefined && !own.some(({ kind }) => kind !== 'dir'))
-    return { wanted: undefined };
-  if (given === undefined && own.length === 0) return { wanted: undefined };
+    return { chosen: undefined };
+  if (given === undefined && own.length === 0) return { chosen: undefined };
   const among = keysAmongRuns(runsDir, env);
-  if (among !== undefined) return no(among, mendKeys);
+  if (among !== undefined) return no(among, keysFix);
   return {
-    wanted: {
+    chosen: {
       paths,
       from: dir?.path ?? 'workdir',
       own,
@@ -232,7 +232,7 @@ export type HoldoutSource = {
 };
 
 /** The name of the holdout folder next to a spec. */
-const besideName = 'scenarios';
+const siblingName = 'scenarios';
 
 /** The flag (resolved by the caller), else `holdout_from` (relative to the pipeline file), else the folder `scenarios` next to
  *  the file of the variable that `holdout_beside` names, if there is one: so a spec is never checked with the scenarios of
@@ -244,11 +244,11 @@ export function holdoutSource(
   flag: string | undefined,
 ): HoldoutSource | undefined {
   if (flag !== undefined) return { folder: resolve(flag), setting: 'flag' };
-  const { holdout_from: from, holdout_beside: beside } = graph.settings;
+  const { holdout_from: from, holdout_beside: name } = graph.settings;
   if (from !== undefined) return { folder: resolve(dirname(pipelineFile), from), setting: 'graph' };
-  const file = beside === undefined ? undefined : own(variables, beside)?.file;
+  const file = name === undefined ? undefined : own(variables, name)?.file;
   if (file === undefined) return undefined;
-  const folder = join(dirname(file.source), besideName);
+  const folder = join(dirname(file.source), siblingName);
   return isFolder(folder) ? { folder, setting: 'beside' } : undefined;
 }
 

@@ -83,7 +83,7 @@ function writeNew(place: string | Buffer, { content, mode }: SealedFile): Stats 
 }
 
 /** What was found where sealed files belong. */
-export type TakenOut = {
+export type RemovedHoldout = {
   /** Sealed files that were changed, replaced or removed, and new files at their paths; all removed. Sorted. */
   readonly broken: readonly string[];
   /** Folders above a sealed path in whose place something else is, which stays. */
@@ -104,7 +104,7 @@ export function takeOutSealed(
   files: readonly SealedFile[],
   placed: Placed | undefined,
   tolerates: (path: string) => boolean,
-): TakenOut {
+): RemovedHoldout {
   const expected = new Map(placed === undefined ? [] : files.map((file) => [file.path, file]));
   const broken = new Set<string>();
   const blocked = new Set<string>();

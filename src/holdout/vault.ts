@@ -51,8 +51,8 @@ export function keysFolder(env: Environment): string | undefined {
     const value = env[name];
     return value !== undefined && isAbsolute(value) ? value : undefined;
   };
-  const said = absolute('FACTORY_KEYS');
-  if (said !== undefined) return said;
+  const given = absolute('FACTORY_KEYS');
+  if (given !== undefined) return given;
   const home = absolute('HOME');
   const state =
     absolute('XDG_STATE_HOME') ?? (home === undefined ? undefined : join(home, '.local', 'state'));
@@ -63,12 +63,13 @@ export function keysFolder(env: Environment): string | undefined {
 export function placeOfKeys(
   env: Environment,
 ): { readonly folder: string } | { readonly problem: Diagnostic & { readonly fix: string } } {
-  const { FACTORY_KEYS: said = '' } = env;
+  const { FACTORY_KEYS: given = '' } = env;
   // A relative path would mean another directory at a resume.
-  if (said !== '' && !isAbsolute(said)) return problem(`FACTORY_KEYS=${said} is no absolute path`, mendKeys);
+  if (given !== '' && !isAbsolute(given))
+    return problem(`FACTORY_KEYS=${given} is no absolute path`, keysFix);
   const folder = keysFolder(env);
   if (folder === undefined)
-    return problem('there is no place for the key of the sealed scenarios: HOME is not set', mendKeys);
+    return problem('there is no place for the key of the sealed scenarios: HOME is not set', keysFix);
   return { folder };
 }
 
@@ -111,7 +112,7 @@ export async function writeSealed(
     const file = fileAbove(folder);
     return problem(
       `the key of the sealed scenarios cannot be kept in ${folder}: ${file === undefined ? systemWords(error) : `${file} is a file, and not a folder`}`,
-      mendKeys,
+      keysFix,
     );
   }
   await writeFileAtomic(layout(runDir).sealed, store, { mode: 0o600, sync: true, syncFolder: true });
@@ -236,7 +237,7 @@ function unpack(store: Buffer, key: Buffer): SealedFile[] | undefined {
 }
 
 /** A problem with the key directory. */
-export const mendKeys = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
+export const keysFix = 'set FACTORY_KEYS to a folder outside the runs directory that only you can read';
 
 const problem = (
   message: string,

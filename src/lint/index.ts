@@ -121,8 +121,8 @@ export function lint(read: Typed<LintKind>, options: LintOptions = {}): readonly
     .filter(({ severity }) => severity !== 'hint' || !(isFailing || lifts))
     .sort((a, b) => rank(a) - rank(b) || offset(a) - offset(b))
     .map((one) => {
-      const { repairs: _, ...said } = one;
-      return lifts && isMistake(one) ? { ...said, severity: 'error' } : said;
+      const { repairs: _, ...texts } = one;
+      return lifts && isMistake(one) ? { ...texts, severity: 'error' } : texts;
     });
 }
 

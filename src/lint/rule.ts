@@ -110,7 +110,7 @@ function jumpsIn(graph: Graph): ReadonlyMap<string, readonly string[]> {
   return found;
 }
 
-type Said = {
+type FindingTexts = {
   readonly message: string;
   readonly span: Span;
   readonly fix: string;
@@ -122,5 +122,5 @@ type Said = {
 export const finding = (
   graph: Graph,
   { code, severity }: Pick<Rule, 'code' | 'severity'>,
-  { message, span, fix, repairs = [] }: Said,
+  { message, span, fix, repairs = [] }: FindingTexts,
 ): Finding => ({ code, severity, message, place: { file: graph.file, span }, fix, repairs });

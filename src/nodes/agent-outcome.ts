@@ -4,7 +4,14 @@ import type { AgentReport } from '../core/contracts/agent.ts';
 import type { NodeAgent, NodeContext } from '../core/contracts/node-kind.ts';
 import type { modelOf } from '../core/escalation.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type AnsweredBy, failed, type Outcome, type Said, saidNothing, succeeded } from '../core/outcome.ts';
+import {
+  type AnsweredBy,
+  emptyReport,
+  failed,
+  type NodeReport,
+  type Outcome,
+  succeeded,
+} from '../core/outcome.ts';
 import { verdictOnly } from '../core/own-words.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
 import type { codergenAttributes, commonAttributes, executableAttributes } from '../core/settings/node.ts';
@@ -84,9 +91,12 @@ function finished(report: Extract<AgentReport, { kind: 'finished' }>, settings: 
 }
 
 /** The outcome that an agent answered. */
-function outcomeOf({ outcome, reason }: Pick<AgentAnswer, 'outcome' | 'reason'>, said: Said): Outcome {
-  if (outcome === 'fail') return failed(reason, 'product', said);
-  return outcome === 'retry' ? { ...said, status: 'retry', reason } : { ...said, status: outcome };
+function outcomeOf(
+  { outcome, reason }: Pick<AgentAnswer, 'outcome' | 'reason'>,
+  report: NodeReport,
+): Outcome {
+  if (outcome === 'fail') return failed(reason, 'product', report);
+  return outcome === 'retry' ? { ...report, status: 'retry', reason } : { ...report, status: outcome };
 }
 
 /** Neither the secret nor an answer with a hole may become a file that later nodes use. */
@@ -136,7 +146,7 @@ function verdictIn(text: string): Outcome {
     });
   const { outcome, reason } = read.answer;
   const why = reason === '' ? 'the agent reported that the goal is not reached' : reason;
-  return outcomeOf({ outcome, reason: outcome === 'fail' ? why : reason }, saidNothing);
+  return outcomeOf({ outcome, reason: outcome === 'fail' ? why : reason }, emptyReport);
 }
 
 /** The agent that answered, if the node names several agents or several models. */
@@ -147,8 +157,8 @@ export function answeredBy(
 ): AnsweredBy | undefined {
   const { by } = report;
   if (by === undefined && chosen === undefined) return undefined;
-  const said = report.kind === 'cancelled' ? undefined : report.usage?.model;
-  const model = said ?? chosen?.model;
+  const modelUsed = report.kind === 'cancelled' ? undefined : report.usage?.model;
+  const model = modelUsed ?? chosen?.model;
   return {
     ...(by ?? { agent: name }),
     ...(model === undefined ? {} : { model }),

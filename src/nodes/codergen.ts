@@ -31,7 +31,7 @@ const attributes = {
   ...codergenAttributes,
 } as const;
 
-type Wanted = Settings<typeof attributes>;
+type CodergenSettings = Settings<typeof attributes>;
 
 /** Bytes of a prompt file; a larger one is not a prompt. */
 const promptLimit = 32 * 1024 * 1024;
@@ -80,26 +80,26 @@ export const codergen = kind({
       },
     ];
   },
-  async run(wanted, context) {
-    const prompt = await wholePrompt(wanted, context);
+  async run(settings, context) {
+    const prompt = await wholePrompt(settings, context);
     if ('outcome' in prompt) return prompt.outcome;
     const { agent } = context;
     const broken = (why: string) => failed(why, 'config', { broke: true });
     if (agent === undefined) return broken(`no agent is configured for node "${context.node.id}"`);
-    const { response_schema: name } = wanted;
+    const { response_schema: name } = settings;
     const schema = name === undefined ? undefined : await context.inputs.schema(name);
     if (name !== undefined && schema === undefined)
       return broken(`response_schema "${name}" is not a known schema`);
-    const watch = watchFor(wanted, context, agent);
+    const watch = watchFor(settings, context, agent);
     try {
-      const task = taskOf(wanted, context, { agent, watch, prompt: prompt.text, schema });
+      const task = taskOf(settings, context, { agent, watch, prompt: prompt.text, schema });
       const report = await agent.ask(task, watch.signal);
       for (const usage of report.spentBefore ?? []) agent.spent(usage);
       if (report.kind === 'cancelled' && report.usage !== undefined) agent.spent(report.usage);
       const stalled = report.kind === 'cancelled' && !context.signal.aborted ? watch.why : undefined;
       const outcome =
         stalled === undefined
-          ? await outcomeOfReport(report, { settings: wanted, context, agent, schema: schema?.schema })
+          ? await outcomeOfReport(report, { settings: settings, context, agent, schema: schema?.schema })
           : stoppedAgent(report.by?.agent ?? agent.name, stalled);
       const by = answeredBy(report, agent.name, modelOf(context.node, context.inputs.values));
       const { denied } = report;
@@ -119,7 +119,7 @@ const stoppedAgent = (name: string, why: string): Outcome =>
 
 /** What the agent is asked for, and what it may use. */
 function taskOf(
-  wanted: Wanted,
+  settings: CodergenSettings,
   context: NodeContext,
   {
     agent,
@@ -134,7 +134,7 @@ function taskOf(
   },
 ): AgentTask {
   const { graph, node, files, processes, attempt } = context;
-  const model = modelOf(node, context.inputs.values)?.model ?? wanted.llm_model?.[0];
+  const model = modelOf(node, context.inputs.values)?.model ?? settings.llm_model?.[0];
   return {
     node: node.id,
     call: agent.call,
@@ -145,7 +145,7 @@ function taskOf(
     ...(model === undefined ? {} : { model }),
     ...(schema === undefined ? {} : { schema }),
     // A goal gate judges the answer itself.
-    ...(!wanted.goal_gate && testsOutcome(graph, node.id) ? { tested: true } : {}),
+    ...(!settings.goal_gate && testsOutcome(graph, node.id) ? { tested: true } : {}),
     named: wordsNamedAt(graph, node.id),
     ...(attempt.timeout.explicit ? { timeoutMs: attempt.timeout.ms } : { idleMs: attempt.timeout.ms }),
     onText(piece, channel) {
@@ -165,11 +165,11 @@ function taskOf(
   };
 }
 
-const watchFor = (wanted: Wanted, context: NodeContext, agent: NodeAgent): Patience =>
+const watchFor = (settings: CodergenSettings, context: NodeContext, agent: NodeAgent): Patience =>
   patience({
     clock: context.clock,
-    silentMs: wanted.stall_timeout,
-    sameCalls: wanted.max_same_calls,
+    silentMs: settings.stall_timeout,
+    sameCalls: settings.max_same_calls,
     changedSince: (at) => agent.changedSince(at),
   });
 
@@ -188,26 +188,26 @@ const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
 
 /** The whole prompt, which is stored in `prompt.md` too. */
 async function wholePrompt(
-  wanted: Wanted,
+  settings: CodergenSettings,
   context: NodeContext,
 ): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
-  const own = await ownPrompt(wanted, context);
+  const own = await ownPrompt(settings, context);
   if ('outcome' in own) return own;
-  const fed = wanted.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
+  const fed = settings.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
   const listed = withAllowlist(fed, context.graph, context.node);
-  const text = wanted.goal_gate ? withVerdict(listed, context.attempt.repeats) : listed;
+  const text = settings.goal_gate ? withVerdict(listed, context.attempt.repeats) : listed;
   await context.files.keep('prompt.md', `${text}\n`);
   return { text };
 }
 
 async function ownPrompt(
-  wanted: Wanted,
+  settings: CodergenSettings,
   context: NodeContext,
 ): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
   const broken = (why: string) => ({ outcome: failed(why, 'config', { broke: true }) });
-  const text = await writtenPrompt(wanted, context);
+  const text = await writtenPrompt(settings, context);
   if ('missing' in text) return broken(text.missing);
-  if (!wanted.prompt_expand) return text;
+  if (!settings.prompt_expand) return text;
   const expanded = context.inputs.expand(text.text, 'plain');
   return 'unknown' in expanded
     ? broken(`the prompt names ${expanded.unknown}, which has no value`)
@@ -216,11 +216,11 @@ async function ownPrompt(
 
 /** The prompt before anything in it is expanded: a workspace file, a file frozen at the start, the text, the label. */
 async function writtenPrompt(
-  wanted: Pick<Wanted, 'prompt' | 'prompt_file' | 'label'>,
+  settings: Pick<CodergenSettings, 'prompt' | 'prompt_file' | 'label'>,
   context: NodeContext,
 ): Promise<{ readonly text: string } | { readonly missing: string }> {
-  if (wanted.prompt_file !== undefined) {
-    const path = context.inputs.expand(wanted.prompt_file, 'plain');
+  if (settings.prompt_file !== undefined) {
+    const path = context.inputs.expand(settings.prompt_file, 'plain');
     if ('unknown' in path) return { missing: `prompt_file names ${path.unknown}, which has no value` };
     // The text ends at a character boundary; a character has at most four bytes.
     const read = await context.workspace.read(path.text, promptLimit + 4);
@@ -229,13 +229,13 @@ async function writtenPrompt(
       return { missing: `prompt_file "${path.text}" is larger than ${promptLimit / 1024 / 1024} MiB` };
     return { text: withoutFinalNewline(read) };
   }
-  if (wanted.prompt?.startsWith('@') === true) {
-    const frozen = context.inputs.prompt(wanted.prompt);
+  if (settings.prompt?.startsWith('@') === true) {
+    const frozen = context.inputs.prompt(settings.prompt);
     if (frozen === undefined)
-      return { missing: `prompt "${wanted.prompt}" was not read at the start of the run` };
+      return { missing: `prompt "${settings.prompt}" was not read at the start of the run` };
     return { text: withoutFinalNewline(frozen) };
   }
-  return { text: wanted.prompt ?? wanted.label ?? context.node.id };
+  return { text: settings.prompt ?? settings.label ?? context.node.id };
 }
 
 const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');

@@ -1,7 +1,7 @@
 /** Classifies the failure of a node's command. */
 import type { NodeContext } from '../core/contracts/node-kind.ts';
 import type { Exit } from '../core/contracts/process.ts';
-import { classifyFailure, isJudge, saidIn } from '../core/failure-class.ts';
+import { classifyFailure, failureWordIn, isJudge } from '../core/failure-class.ts';
 import type { Failure, FailureClass } from '../core/outcome.ts';
 import { scenariosNamed } from '../core/policy/holdout-paths.ts';
 import { head } from '../platform/files/read.ts';
@@ -22,22 +22,32 @@ export async function commandFailure(
     readonly stderrName: string;
   },
 ): Promise<
-  Required<Pick<Failure, 'class' | 'attribution' | 'classSaid' | 'command' | 'judge'>> &
+  Required<Pick<Failure, 'class' | 'attribution' | 'classReported' | 'command' | 'judge'>> &
     Pick<Failure, 'exitCode'>
 > {
   const { command, judge, word } = of;
   const { scenarios } = context.holdout;
   const stdout = (await context.files.read(of.stdoutName, most.stream, 'tail')) ?? '';
   const stderr = (await context.files.read(of.stderrName, most.stream, 'tail')) ?? '';
-  const said = word === undefined ? saidIn(stderr, stdout) : { class: word, where: '$FACTORY_OUTPUT' };
+  const failureWord =
+    word === undefined ? failureWordIn(stderr, stdout) : { class: word, where: '$FACTORY_OUTPUT' };
   const named = scenariosNamed(command, scenarios);
   const read = await Promise.all(named.map((path) => context.workspace.read(path, most.text)));
   const texts = read.filter((text) => text !== undefined);
-  const attribution = classifyFailure({ said, exit, command, scenarios, judge, stdout, stderr, texts });
+  const attribution = classifyFailure({
+    word: failureWord,
+    exit,
+    command,
+    scenarios,
+    judge,
+    stdout,
+    stderr,
+    texts,
+  });
   return {
     class: attribution.class,
     attribution,
-    classSaid: said !== undefined,
+    classReported: failureWord !== undefined,
     command: head(command, most.command),
     judge: isJudge({ command, scenarios, judge }),
     ...(exit.kind === 'exited' ? { exitCode: exit.code } : {}),

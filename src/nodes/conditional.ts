@@ -1,6 +1,6 @@
 /** A branch: passes the previous outcome through, so that its edges decide. */
 import { kind } from '../core/contracts/node-kind.ts';
-import { saidNothing, succeeded } from '../core/outcome.ts';
+import { emptyReport, succeeded } from '../core/outcome.ts';
 import { commonAttributes } from '../core/settings/node.ts';
 
 export const conditional = kind({
@@ -15,6 +15,6 @@ export const conditional = kind({
     // Context updates of the earlier node are merged already; only its status and its label pass through.
     if (previous === undefined) return succeeded();
     const { by: _, denied: __, ...verdict } = previous;
-    return { ...verdict, updates: saidNothing.updates, notes: '' };
+    return { ...verdict, updates: emptyReport.updates, notes: '' };
   },
 });

@@ -1,6 +1,6 @@
 /** The end of a run: success, or failure with `outcome=fail`. */
 import { kind } from '../core/contracts/node-kind.ts';
-import { saidNothing } from '../core/outcome.ts';
+import { emptyReport } from '../core/outcome.ts';
 import { plainSuccess } from '../core/possible-outcomes.ts';
 import { commonAttributes, exitAttributes } from '../core/settings/node.ts';
 
@@ -13,6 +13,6 @@ export const exit = kind({
   outcomes: () => [plainSuccess],
   attributes: { ...commonAttributes, ...exitAttributes },
   async run() {
-    return { ...saidNothing, status: 'success' };
+    return { ...emptyReport, status: 'success' };
   },
 });

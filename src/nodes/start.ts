@@ -1,6 +1,6 @@
 /** The start of a run. */
 import { kind } from '../core/contracts/node-kind.ts';
-import { saidNothing } from '../core/outcome.ts';
+import { emptyReport } from '../core/outcome.ts';
 import { plainSuccess } from '../core/possible-outcomes.ts';
 import { commonAttributes } from '../core/settings/node.ts';
 
@@ -13,6 +13,6 @@ export const start = kind({
   outcomes: () => [plainSuccess],
   attributes: commonAttributes,
   async run() {
-    return { ...saidNothing, status: 'success' };
+    return { ...emptyReport, status: 'success' };
   },
 });

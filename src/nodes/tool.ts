@@ -7,15 +7,15 @@ import { mapJson } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
 import { once } from '../core/once.ts';
 import {
+  emptyReport,
   endedBySignal,
   type Failure,
   failed,
   failureClasses,
+  type NodeReport,
   type Outcome,
   type OutcomeWord,
   outcomeWords,
-  type Said,
-  saidNothing,
 } from '../core/outcome.ts';
 import {
   answeredOutcome,
@@ -43,7 +43,7 @@ import {
   judgingAttributes,
   toolAttributes,
 } from '../core/settings/node.ts';
-import { stoppedByDisk, toldTrouble } from '../platform/files/disk-error.ts';
+import { errorFrom, stoppedByDisk } from '../platform/files/disk-error.ts';
 import { commandFailure, describeMs } from './command-failure.ts';
 import { noTests } from './no-tests.ts';
 import { toolCodes, toolFindings } from './tool-findings.ts';
@@ -86,7 +86,7 @@ export const tool = kind({
     const code = ended.kind === 'exited' ? ended.code : -1;
     await files.keep('tool.exitcode.txt', `${code}\n`);
     if (stoppedByDisk(command, code))
-      throw toldTrouble((await files.read(output.stderrName, 4096, 'tail')) ?? '', context.runDir);
+      throw errorFrom((await files.read(output.stderrName, 4096, 'tail')) ?? '', context.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
     const words = wordsOfNode(context.graph, context.node);
     const written = await writtenOutput(files, words);
@@ -119,7 +119,7 @@ const startOf = (shell: readonly string[], command: string): readonly [string, .
   shell.join(' ') === 'sh' ? ['sh', '-c', command] : ['sh', '-c', 'exec "$@"', 'sh', ...shell, '-c', command];
 
 /** A failure with the class that the command's end and its output give it. */
-type Fail = (reason: string, more: Partial<Failure & Said>) => Promise<Outcome>;
+type Fail = (reason: string, more: Partial<Failure & NodeReport>) => Promise<Outcome>;
 
 /** The command with its references expanded, or why it is not run. */
 function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
@@ -139,12 +139,12 @@ function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
 /** What the command wrote to `$FACTORY_OUTPUT`; the file is rewritten with secrets masked. */
 async function writtenOutput(files: NodeFiles, words: OutcomeWords): Promise<ReturnType<typeof parseOutput>> {
   // The text ends at a character boundary; a character has at most four bytes.
-  const said = await files.read('output.json', outputLimit + 4);
-  if (said !== undefined && Buffer.byteLength(said) <= outputLimit) await files.keep('output.json', said);
-  else if (said !== undefined) await files.mask('output.json');
+  const file = await files.read('output.json', outputLimit + 4);
+  if (file !== undefined && Buffer.byteLength(file) <= outputLimit) await files.keep('output.json', file);
+  else if (file !== undefined) await files.mask('output.json');
   return files.wasNoFile('output.json')
     ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
-    : parseOutput(said, words);
+    : parseOutput(file, words);
 }
 
 /** What was written, or why the tool may not set a plan. */
@@ -167,7 +167,7 @@ async function writtenState(
 function broken(
   ended: Exclude<Exit, { kind: 'exited' | 'cancelled' }>,
   node: string,
-): readonly [string, Partial<Failure & Said>] {
+): readonly [string, Partial<Failure & NodeReport>] {
   switch (ended.kind) {
     case 'not_found':
       return [`cannot start ${ended.program}: ${ended.why}`, { broke: true }];
@@ -186,22 +186,22 @@ const withoutTests = (why: string, { label, suggested, updates, notes }: Outcome
   failed(why, 'product', { label, suggested, updates, notes });
 
 /** The outcome of a command that ran to its end. */
-function reported(said: ToolOutput, code: number, fail: Fail): Promise<Outcome> | Outcome {
+function reported(output: ToolOutput, code: number, fail: Fail): Promise<Outcome> | Outcome {
   const common = {
-    ...saidNothing,
-    label: said.preferred_next_label ?? '',
-    ...(said.ownWord === undefined ? {} : { ownWord: said.ownWord }),
-    suggested: said.suggested_next_ids ?? [],
-    updates: said.context_updates ?? {},
-    notes: said.notes ?? '',
+    ...emptyReport,
+    label: output.preferred_next_label ?? '',
+    ...(output.ownWord === undefined ? {} : { ownWord: output.ownWord }),
+    suggested: output.suggested_next_ids ?? [],
+    updates: output.context_updates ?? {},
+    notes: output.notes ?? '',
   };
-  const reason = said.failure_reason;
+  const reason = output.failure_reason;
   if (code !== 0) return fail(reason ?? `tool_exit_code_${code}`, common);
-  if (said.unknown !== undefined) {
-    if (said.failure_class !== undefined) return fail(reason ?? said.unknown, common);
-    return failed(said.unknown, 'config', { ...common, exitCode: code, broke: true });
+  if (output.unknown !== undefined) {
+    if (output.failure_class !== undefined) return fail(reason ?? output.unknown, common);
+    return failed(output.unknown, 'config', { ...common, exitCode: code, broke: true });
   }
-  const status = said.outcome ?? 'success';
+  const status = output.outcome ?? 'success';
   switch (status) {
     case 'fail':
       return fail(reason ?? 'the tool reported failure', common);

@@ -71,14 +71,14 @@ export const verification = kind({
   run: verify,
 });
 
-type Wanted = Settings<typeof attributes>;
+type VerificationSettings = Settings<typeof attributes>;
 
 /** What has been checked so far; it is written for every outcome, also with commands that ran before a refused one. */
 type Evidence = { readonly checked: string[]; readonly results: Result[]; readonly seconds: number[] };
 
-async function verify(wanted: Wanted, context: NodeContext): Promise<Outcome> {
-  const key = wanted['verification.plan_context_key'];
-  const asPlanned = wanted['verification.allowed_commands']?.includes('@plan') === true;
+async function verify(settings: VerificationSettings, context: NodeContext): Promise<Outcome> {
+  const key = settings['verification.plan_context_key'];
+  const asPlanned = settings['verification.allowed_commands']?.includes('@plan') === true;
   const value = context.inputs.values[key];
   if (value === undefined || value === null)
     return failed(`verification plan missing in context key: ${key}`, 'product');
@@ -95,8 +95,8 @@ async function verify(wanted: Wanted, context: NodeContext): Promise<Outcome> {
   const evidence: Evidence = { checked: [], results: [], seconds: [] };
   const outcome =
     (await checkFiles(plan.files, context, evidence)) ??
-    (await checkWorkdir(wanted['verification.workdir'], context)) ??
-    (await runCommands(plan.commands, wanted, context, evidence)) ??
+    (await checkWorkdir(settings['verification.workdir'], context)) ??
+    (await runCommands(plan.commands, settings, context, evidence)) ??
     succeeded();
   const { checked, results, seconds } = evidence;
   await context.files.keep(
@@ -134,13 +134,13 @@ async function checkWorkdir(workdir: string, context: NodeContext): Promise<Outc
 /** Runs the commands in their order; the outcome of the first that is refused or fails. */
 async function runCommands(
   commands: readonly string[],
-  wanted: Wanted,
+  settings: VerificationSettings,
   context: NodeContext,
   evidence: Evidence,
 ): Promise<Outcome | undefined> {
-  const allowed = wanted['verification.allowed_commands'] ?? [];
-  const by = context.inputs.origin(wanted['verification.plan_context_key']) === 'tool' ? 'tool' : 'agent';
-  const workdir = wanted['verification.workdir'];
+  const allowed = settings['verification.allowed_commands'] ?? [];
+  const by = context.inputs.origin(settings['verification.plan_context_key']) === 'tool' ? 'tool' : 'agent';
+  const workdir = settings['verification.workdir'];
   const workspace = by === 'agent' ? await plannedFor(workdir, context) : undefined;
   const cwd =
     workdir === '.' ? context.workspace.path : `${context.workspace.path}/${workdir.replace(/\/+$/, '')}`;
@@ -171,7 +171,7 @@ async function runCommands(
       stderr: (await context.files.read(names.stderrName, quoted, 'tail')) ?? '',
     };
     evidence.results.push(result);
-    const failure = await failureOf(result, ended, wanted, parsed.argv, context, names);
+    const failure = await failureOf(result, ended, settings, parsed.argv, context, names);
     if (failure !== undefined) return failure;
   }
   return undefined;
@@ -186,7 +186,7 @@ const plannedFor = async (folder: string, context: NodeContext): Promise<Planned
 async function failureOf(
   { command, stdout, stderr }: Result,
   ended: Exit,
-  wanted: Wanted,
+  settings: VerificationSettings,
   argv: readonly string[],
   context: NodeContext,
   names: { readonly stdoutName: string; readonly stderrName: string },
@@ -198,7 +198,7 @@ async function failureOf(
     const untested = await noTests(context, {
       ...names,
       command: argv,
-      folder: wanted['verification.workdir'],
+      folder: settings['verification.workdir'],
       isCheck: true,
     });
     return untested === undefined ? undefined : failed(`${failedAs} (${untested})`, 'product');
@@ -207,7 +207,7 @@ async function failureOf(
   if (sealed !== undefined) return failed(`${failedAs}: ${sealed}`, 'config', { broke: true });
   const { class: of, ...how } = await commandFailure(context, ended, {
     command,
-    judge: wanted.judge,
+    judge: settings.judge,
     ...names,
   });
   const fail = (reason: string, broke: boolean) => failed(reason, of, { ...how, broke });
@@ -240,8 +240,8 @@ const missedIn = (output: string): string =>
     .replace(/[:,'"]/g, ' ');
 
 /** The failure message if the plan needs a holdout file, which no agent can fix. */
-function sealedFrom(wanted: string, { holdout }: Pick<NodeContext, 'holdout'>): string | undefined {
-  const [named] = scenariosNamed(wanted, holdout.withheld);
+function sealedFrom(folder: string, { holdout }: Pick<NodeContext, 'holdout'>): string | undefined {
+  const [named] = scenariosNamed(folder, holdout.withheld);
   return named === undefined
     ? undefined
     : `"${named}" is part of the holdout, which is hidden from this node; leave it to the scenarios, or remove sees_holdout=false`;

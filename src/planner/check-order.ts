@@ -58,12 +58,12 @@ const none = (message: string): Structure => ({
 
 function checkId(order: OrderView): PlanFinding[] {
   const position = order.index + 1;
-  const wanted = `WO-${String(position).padStart(2, '0')}`;
-  if (position <= maxOrders && order.id === wanted) return [];
+  const expected = `WO-${String(position).padStart(2, '0')}`;
+  if (position <= maxOrders && order.id === expected) return [];
   const found = order.id === undefined || order.id === '' ? 'no id' : `the id ${JSON.stringify(order.id)}`;
   const message =
     position <= maxOrders
-      ? `work order ${position} has ${found}, not ${wanted}`
+      ? `work order ${position} has ${found}, not ${expected}`
       : `work order ${position} is one too many: a plan has at most ${maxOrders}`;
   return [{ code: 'E001', wo_id: order.id || `index-${order.index}`, field: 'id', message }];
 }

@@ -90,10 +90,10 @@ function checkScope(
 }
 
 function contradictions(order: OrderView): string[] {
-  const ofKind = (wanted: string) =>
+  const ofKind = (orderKind: string) =>
     new Set(
       order.preconditions.flatMap(({ kind, path }) =>
-        kind === wanted && path !== undefined ? [show(path)] : [],
+        kind === orderKind && path !== undefined ? [show(path)] : [],
       ),
     );
   const absent = ofKind('file_absent');

@@ -52,11 +52,12 @@ export async function gatherPlanEvidence(
     const dir = await visitDir(at.node(node), visit);
     const check = checks[attempt - 1];
     if (dir === undefined && check === undefined) break;
-    const said = dir === undefined ? nothing : await asked(dir);
+    const listing = dir === undefined ? nothing : await asked(dir);
     // The engine treats a blank answer as none; it is not checked.
-    const blank = said.response?.trim() === '' ? checkPlan(said.response, { repoFiles: [] }) : undefined;
+    const blank =
+      listing.response?.trim() === '' ? checkPlan(listing.response, { repoFiles: [] }) : undefined;
     const checked = check === undefined ? blank : { findings: check.findings, parseError: check.parse_error };
-    attempts.push({ attempt, ...said, checked });
+    attempts.push({ attempt, ...listing, checked });
   }
   const output: Record<string, string> = {};
   const folder = join(at.workspace, inWorkspace.orders);

@@ -17,7 +17,7 @@ export const processEnvironment: Environment = process.env;
  *  everything that a failed command printed. */
 export type GitEnd =
   | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
-  | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly said?: string };
+  | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly output?: string };
 
 export type GitCall = {
   /** Passed on standard input; without it standard input is empty. */
@@ -326,7 +326,7 @@ function git(setup: {
       ok: false,
       why: stderr === '' ? `git ${verbOf(args)} ended with exit code ${ended.code}` : stderr,
       missing: false,
-      said: `${ended.stdout.toString('utf8')}${stderr}`,
+      output: `${ended.stdout.toString('utf8')}${stderr}`,
     };
   };
   const must = async (args: readonly string[], call?: GitCall) => {

@@ -10,7 +10,7 @@ export async function untilRead(
   momentMs = 1000,
 ): Promise<void> {
   const open = streams.filter((stream) => !stream.destroyed && stream.writable);
-  const taken = (stream: Writable) =>
+  const drained = (stream: Writable) =>
     new Promise<void>((done) => {
       stream.write('', () => done());
       enough.addEventListener('abort', () => done());
@@ -22,24 +22,24 @@ export async function untilRead(
       if (asked?.aborted === true) hurry();
       else asked?.addEventListener('abort', hurry);
     });
-  await Promise.all(open.map(taken));
+  await Promise.all(open.map(drained));
 }
 
 /** Characters of results between two checks of the reader. */
-const muchTold = 1 << 16;
+const longOutput = 1 << 16;
 
 /** Writes results of any length and returns whether the reader still reads. A closed pipe is noticed only in a turn
  *  of the event loop, and a loop that reads files line by line leaves none. */
 export function toReader(io: { readonly out: (text: string) => void; readonly outIsClosed: () => boolean }) {
-  let told = 0;
+  let written = 0;
   return {
     out(text: string): void {
-      told += text.length;
+      written += text.length;
       io.out(text);
     },
     async isThere(): Promise<boolean> {
-      if (told >= muchTold) {
-        told = 0;
+      if (written >= longOutput) {
+        written = 0;
         await new Promise((turn) => setImmediate(turn));
       }
       return !io.outIsClosed();

@@ -21,7 +21,7 @@ import { sha256 } from '../core/sha256.ts';
 const mostCommands = 200;
 
 /** What a result reports of an execution. */
-type ToldVisit = Pick<VisitRecord, 'node' | 'node_type' | 'visit' | 'commands' | 'artifacts'> & {
+type EvidenceVisit = Pick<VisitRecord, 'node' | 'node_type' | 'visit' | 'commands' | 'artifacts'> & {
   readonly outcome: Pick<VisitRecord['outcome'], 'status'>;
 };
 
@@ -33,7 +33,7 @@ export type Visits = {
   /** Of the journal. */
   readonly mark: Mark;
   /** The latest execution of each node, if it has run a command. */
-  readonly latest: readonly ToldVisit[];
+  readonly latest: readonly EvidenceVisit[];
   /** The models that each node asked, in the order of their first calls. */
   readonly asked: readonly NodeAsked[];
 };
@@ -44,7 +44,7 @@ type NodeAsked = AskedModel & { readonly node: string };
 export class VisitSummary {
   private failed = 0;
   private readonly denied = new Map<string, Set<string>>();
-  private readonly latest = new Map<string, ToldVisit>();
+  private readonly latest = new Map<string, EvidenceVisit>();
   private readonly asked = new Map<string, NodeAsked>();
 
   call({ node, agent, model }: NodeAsked): void {
@@ -58,7 +58,7 @@ export class VisitSummary {
     outcome,
     commands = [],
     artifacts = {},
-  }: Omit<ToldVisit, 'outcome'> & Pick<VisitRecord, 'outcome'>): void {
+  }: Omit<EvidenceVisit, 'outcome'> & Pick<VisitRecord, 'outcome'>): void {
     if (outcome.status === 'fail') this.failed += 1;
     if (outcome.denied !== undefined && outcome.denied.length > 0)
       this.denied.set(node, new Set([...(this.denied.get(node) ?? []), ...outcome.denied]));
@@ -148,10 +148,10 @@ function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const { 'judge.passed': passed, 'judge.total': total } = context;
   const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
   if (!bySomeTool || typeof passed !== 'number' || typeof total !== 'number') return undefined;
-  const told = (key: string): unknown => (own(origins, key) === 'tool' ? context[key] : undefined);
-  const floor = floorStates.find((state) => state === told('judge.floor'));
-  const before = told('judge.passed_before');
-  const isolation = isolations.find((one) => one === told('judge.isolation'));
+  const toolValue = (key: string): unknown => (own(origins, key) === 'tool' ? context[key] : undefined);
+  const floor = floorStates.find((state) => state === toolValue('judge.floor'));
+  const before = toolValue('judge.passed_before');
+  const isolation = isolations.find((one) => one === toolValue('judge.isolation'));
   return {
     passed,
     total,
@@ -225,7 +225,7 @@ const judging = /\bfactory scenario\b/;
 /** Commands of the planner and builder that check nothing of the product. */
 const bookkeeping = /^factory (?:order (?!proof\b)|plan\b)/;
 
-function commandsOf(visit: ToldVisit, proof: readonly string[]): EvidenceCommand[] {
+function commandsOf(visit: EvidenceVisit, proof: readonly string[]): EvidenceCommand[] {
   const { node, node_type, outcome, commands = [], artifacts = {} } = visit;
   const about = { node, visit: visit.visit, outcome: outcome.status };
   const printed = ({ stdout, stderr }: Pick<RanCommand, 'stdout' | 'stderr'>) => ({

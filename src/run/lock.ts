@@ -18,7 +18,7 @@ import type { ProcessId } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
 import { isFull, named } from '../platform/files/disk-error.ts';
-import { assertStands, Superseded } from '../platform/files/fence.ts';
+import { assertInPlace, Superseded } from '../platform/files/fence.ts';
 import { folderId, isFolder, readPlain } from '../platform/files/read.ts';
 import {
   isCode,
@@ -100,7 +100,7 @@ export type LockOptions = {
 export async function acquireLock(runDir: string, options: LockOptions): Promise<LockAnswer> {
   const folder = layout(runDir).locks;
   const { self = thisProcess() } = options;
-  assertStands(runDir);
+  assertInPlace(runDir);
   try {
     makeFolder(folder);
   } catch (error) {
@@ -239,7 +239,7 @@ function hold(
     lost.signal.throwIfAborted();
     // Epochs are numbered without a gap: the next owner has made this very name.
     if (!existsSync(successor)) return;
-    lost.abort(new Superseded(takenBy(folder, first.epoch + 1)));
+    lost.abort(new Superseded(lockedName(folder, first.epoch + 1)));
     lost.signal.throwIfAborted();
   };
   const isOurs = (): boolean => {
@@ -307,7 +307,7 @@ function hold(
 }
 
 /** The new owner, for the message to the one before. */
-function takenBy(folder: string, epoch: number): string {
+function lockedName(folder: string, epoch: number): string {
   const read = readLock(folder, epoch);
   const who =
     read.kind === 'read'
@@ -360,7 +360,7 @@ async function create(folder: string, content: LockFile, before: number | undefi
     return true;
   } catch (error) {
     if (isCode(error, 'EEXIST')) return false;
-    assertStands(folder, dirname(folder));
+    assertInPlace(folder, dirname(folder));
     if (isFull(error) && before !== undefined) {
       if (!takeFile(fileOf(folder, before), path)) return false;
       if (overwriteJson(path, content)) return true;

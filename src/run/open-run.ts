@@ -17,7 +17,7 @@ export type StoredRun = { readonly manifest: Manifest; readonly history: RunHist
  *  last one: a process that asks often keeps its reader. Answers are shared: who changes one takes a copy. */
 export class RunReader {
   private readonly lines: JournalLines;
-  private said: { readonly lines: CountedLines | Unreadable; readonly history: ReadRun } | undefined;
+  private answered: { readonly lines: CountedLines | Unreadable; readonly history: ReadRun } | undefined;
   private named: ReadManifest | undefined;
 
   constructor(
@@ -34,14 +34,14 @@ export class RunReader {
   history(): ReadRun {
     const lines = this.lines.read();
     // A missing journal depends on other files.
-    if (this.said?.lines !== lines || !this.said.history.ok)
-      this.said = { lines, history: historyIn(this.dir, lines) };
-    return this.said.history;
+    if (this.answered?.lines !== lines || !this.answered.history.ok)
+      this.answered = { lines, history: historyIn(this.dir, lines) };
+    return this.answered.history;
   }
 
   /** The manifest: once the journal was read, the one that it names. Rejects only if it may not be read. */
   async manifest(): Promise<ReadManifest | Unreadable> {
-    const history = this.said === undefined ? undefined : this.history();
+    const history = this.answered === undefined ? undefined : this.history();
     if (history?.ok === true && history.manifestSha256 === this.named?.sha256) return this.named;
     const read = await readManifest(this.dir);
     this.named = read.ok ? read : undefined;

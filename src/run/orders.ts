@@ -26,7 +26,7 @@ type Raw = {
   readonly value: unknown;
   readonly alone?: true;
   /** An order that was added for failed scenarios. */
-  readonly mends?: true;
+  readonly fixes?: true;
 };
 type Loaded = { readonly orders: readonly LoadedOrder[] } | { readonly problem: string };
 
@@ -92,7 +92,7 @@ async function fixOrders(workspace: string): Promise<Raw[]> {
         from: `${inWorkspace.orders}/${file}`,
         path: join(folder, file),
         value: await readJson(join(folder, file), `${inWorkspace.orders}/${file}`),
-        mends: true as const,
+        fixes: true as const,
       })),
   );
 }
@@ -182,11 +182,11 @@ export function checkOrder(
     };
   }
   const order = parsed.data;
-  const prefix = raw.mends === true ? 'FIX' : 'WO';
+  const prefix = raw.fixes === true ? 'FIX' : 'WO';
   const fits = raw.alone === true ? /^[^\s\p{C}][^\p{C}]{0,99}$/u : new RegExp(`^${prefix}-\\d{2,}$`);
   if (!fits.test(order.id))
     return { problem: `${raw.from} has the id ${JSON.stringify(order.id)}, not ${prefix}-NN` };
-  if (raw.mends === true && !raw.from.endsWith(`/${order.id}.json`))
+  if (raw.fixes === true && !raw.from.endsWith(`/${order.id}.json`))
     return { problem: `${raw.from} holds ${order.id}: file name and id must agree` };
   const named = raw.alone === true ? undefined : /\/wo-(\d+)[^/]*\.json$/i.exec(raw.from)?.[1];
   if (named !== undefined && Number(named) !== Number(order.id.slice(3))) {

@@ -111,11 +111,11 @@ async function restored(
   try {
     let after = snapshot;
     if (was.after !== snapshot.id) {
-      const wanted = await snapshots.load(was.after);
+      const recorded = await snapshots.load(was.after);
       // Build tools compare times: the files are written now.
-      await snapshots.restore(wanted, undefined, { times: 'now' });
+      await snapshots.restore(recorded, undefined, { times: 'now' });
       after = await snapshots.take(snapshot);
-      if (after.id !== was.after && !isNothing(diff(wanted, after)))
+      if (after.id !== was.after && !isNothing(diff(recorded, after)))
         throw new WorkspaceError('the recorded workspace cannot be restored');
     }
     await followHistory();

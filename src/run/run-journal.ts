@@ -34,7 +34,7 @@ export type RunHistory = {
   /** How the run stopped after its last execution, if it did, and whether it was resumed since. */
   readonly last: RunRecord | StoppedRecord | ResumedRecord;
   /** The execution that has begun after that. */
-  readonly begun: { readonly node: string; readonly visit: number } | undefined;
+  readonly open: { readonly node: string; readonly visit: number } | undefined;
   /** Of the manifest that counts, as JSON with sorted keys. */
   readonly manifestSha256: string;
   /** Its lines. */
@@ -79,11 +79,11 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
   const exchanges: Exchange[] = [];
   let last: MarkedLine | undefined;
   let since: (StoppedRecord | ResumedRecord)[] = [];
-  let begun: RunHistory['begun'];
+  let open: RunHistory['open'];
   let manifestSha256 = '';
   for (const one of kept) {
     const { line } = one;
-    if (line.type === 'Began') begun = line;
+    if (line.type === 'Began') open = line;
     else if (line.type === 'CallStarted' || line.type === 'CallTold' || line.type === 'CallEnded')
       calls.push(line);
     else if (line.type === 'Exchange') exchanges.push(line);
@@ -92,7 +92,7 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
       since = line.type === 'Start' || line.type === 'Visit' ? [] : [...since, line];
       if ('manifest_sha256' in line) manifestSha256 = line.manifest_sha256;
       last = one;
-      begun = undefined;
+      open = undefined;
     }
   }
   const end = kept.at(-1);
@@ -106,7 +106,7 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
     calls,
     exchanges,
     last: since.at(-1) ?? execution,
-    begun,
+    open,
     manifestSha256,
     lines: kept.map(({ line }) => line),
     committed: last.mark,

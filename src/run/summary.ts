@@ -99,16 +99,16 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
   // An owner keeps its checkpoint up to date; its journal need not be read.
   const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : await savedIn(dir, inFile);
   if (mayRun(saved) && !mayRun(inFile)) owned = await isOwnedBySomebody(dir, clock);
-  const said = saved.success ? saved.data.status : 'unreadable';
+  const recorded = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
-  if (said === 'running' && owned === false && !isDeepStrictEqual(jsonOf(at.checkpoint), checkpoint))
+  if (recorded === 'running' && owned === false && !isDeepStrictEqual(jsonOf(at.checkpoint), checkpoint))
     return summaryWithFiles(id, dir, clock);
   // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =
     other !== undefined || owned === 'unknown' || !story.success || otherVersion(manifest) !== undefined;
-  const status = isOwned ? 'running' : damaged ? 'unreadable' : said === 'running' ? 'crashed' : said;
+  const status = isOwned ? 'running' : damaged ? 'unreadable' : recorded === 'running' ? 'crashed' : recorded;
   const summary: RunSummary = {
     id,
     dir,

@@ -2,7 +2,7 @@
  *  output. Pure. */
 import type { Exit } from '../core/contracts/process.ts';
 import {
-  classSaid,
+  classNamed,
   infraCode,
   isFromOutside,
   isOwnLine,
@@ -114,7 +114,7 @@ export const ownLines = (text: string, output: string): readonly string[] =>
   output.split('\n').filter((line) => isOwnLine(line, text));
 
 /** The class in the last line of standard error that names only a class. */
-export const markerIn = (stderr: string): ScenarioClass | undefined => classSaid(stderr, scenarioClasses);
+export const markerIn = (stderr: string): ScenarioClass | undefined => classNamed(stderr, scenarioClasses);
 
 /** The class that decides among several failures: a failing product must be fixed in any case. */
 export const worst = (classes: readonly ScenarioClass[]): ScenarioClass | undefined =>

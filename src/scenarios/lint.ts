@@ -18,7 +18,7 @@ export type Linted = { readonly findings: readonly ScenarioFinding[]; readonly s
 
 const script = /\.(sh|bash|py|[cm]?js|rb|pl)$/i;
 
-type LintDoors = {
+type LintHost = {
   readonly spawn: Spawn;
   readonly env: Environment;
   readonly scratch: string;
@@ -27,7 +27,7 @@ type LintDoors = {
 
 /** Checks every script directly in a folder, helpers too, or the one file. `shown` is the path in findings; `io.scratch` an empty
  *  folder for output of syntax checkers. */
-export async function lintScenarios(place: string, shown: string, io: LintDoors): Promise<Linted> {
+export async function lintScenarios(place: string, shown: string, io: LintHost): Promise<Linted> {
   const alone = (await stat(place)).isFile();
   const folder = alone ? dirname(place) : place;
   const found = await discover(place);
@@ -46,7 +46,7 @@ export async function lintScenarios(place: string, shown: string, io: LintDoors)
   return { findings, scripts };
 }
 
-async function syntaxOf(path: string, shown: string, io: LintDoors): Promise<readonly ScenarioFinding[]> {
+async function syntaxOf(path: string, shown: string, io: LintHost): Promise<readonly ScenarioFinding[]> {
   const argv = syntaxCheck(path);
   if (argv === undefined) return [];
   const stderrFile = join(io.scratch, 'stderr');

@@ -1,7 +1,7 @@
 /** Which network a scenario and its product have: a private one, or the machine's. */
 import type { Loopback, NetworkAttempts } from '../platform/sandbox/loopback.ts';
 import type { Needs } from './discover.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseHost } from './launch/product.ts';
 
 export type ScenarioNetwork = {
   readonly held: 'private' | 'machine';
@@ -21,18 +21,18 @@ export const noNetworkMade: ScenarioNetwork = {
 };
 
 /** Why a scenario has the network of this machine; undefined if it gets a private one. Those that have it can disturb each other. */
-export function whyShared({ hosts }: Pick<Needs, 'hosts'>, { sandbox }: Pick<PhaseDoors, 'sandbox'>) {
+export function whyShared({ hosts }: Pick<Needs, 'hosts'>, { sandbox }: Pick<PhaseHost, 'sandbox'>) {
   if (sandbox === undefined) return 'there is no sandbox';
   if (hosts.length > 0) return 'it declares requires-network';
   return sandbox.openNetwork === undefined ? `no private one works here: ${sandbox.noNetwork}` : undefined;
 }
 
 /** Makes the network of a scenario; the caller closes it. */
-export async function openNetworkFor(needs: Needs, doors: PhaseDoors): Promise<ScenarioNetwork> {
-  const why = whyShared(needs, doors);
+export async function openNetworkFor(needs: Needs, host: PhaseHost): Promise<ScenarioNetwork> {
+  const why = whyShared(needs, host);
   if (why !== undefined)
     return { held: 'machine', note: `it had the network of this machine: ${why}`, loopback: undefined };
-  const loopback = await doors.sandbox?.openNetwork?.();
+  const loopback = await host.sandbox?.openNetwork?.();
   if (loopback === undefined || 'missing' in loopback)
     return { ...noNetworkMade, problem: `its network could not be made: ${loopback?.missing}` };
   return { held: 'private', note: 'it had a private loopback, which only its product shared', loopback };

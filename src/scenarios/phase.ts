@@ -6,7 +6,7 @@ import { readSome } from '../platform/files/read.ts';
 import type { Program } from '../platform/process/table.ts';
 import { markerIn, type Phase, type PhaseEvidence, type ScenarioVerdict } from './classify.ts';
 import type { Needs } from './discover.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseHost } from './launch/product.ts';
 import { missingDeclaration } from './network.ts';
 import { reported, reporting, type ScenarioSite } from './sites.ts';
 
@@ -42,11 +42,11 @@ export type PhaseEnd = {
 const most = { kept: 4 * 1024 * 1024, shown: 16 * 1024 };
 
 /** Runs a phase to its end or timeout. */
-export async function runPhase(request: PhaseRequest, doors: PhaseDoors): Promise<PhaseEnd> {
+export async function runPhase(request: PhaseRequest, host: PhaseHost): Promise<PhaseEnd> {
   const files = (['stdout', 'stderr'] as const).map((name) =>
     join(request.outputs, `${request.phase}.${name}`),
   );
-  const { ended, notice, productRan } = await runInTime(request, files, doors);
+  const { ended, notice, productRan } = await runInTime(request, files, host);
   const [stdout = '', printed = ''] = await Promise.all(
     files.map(async (file) => (await readSome(file, most.shown, 'tail')) ?? ''),
   );
@@ -54,7 +54,7 @@ export async function runPhase(request: PhaseRequest, doors: PhaseDoors): Promis
   if (ended.kind === 'exited' && ended.code === 0) return { ended, stdout, stderr };
   const marker = markerIn(stderr);
   const asks = request.phase === 'live' && ended.kind !== 'cancelled' && marker === undefined;
-  const unreachable = asks ? await firstUnreachable(request.needs, doors) : undefined;
+  const unreachable = asks ? await firstUnreachable(request.needs, host) : undefined;
   const attempts = await request.site.network?.attempts();
   const undeclared = attempts === undefined ? undefined : missingDeclaration(attempts);
   const seen: PhaseEvidence = {
@@ -75,7 +75,7 @@ export async function runPhase(request: PhaseRequest, doors: PhaseDoors): Promis
 async function runInTime(
   request: PhaseRequest,
   [stdoutFile = '', stderrFile = '']: readonly string[],
-  doors: PhaseDoors,
+  host: PhaseHost,
 ) {
   const { timeoutMs, site } = request;
   const { confinement, marks } = site;
@@ -84,15 +84,15 @@ async function runInTime(
   let late = false;
   let productRan: boolean | undefined;
   let group: number | undefined;
-  const watch = doors.clock.sleep(timeoutMs, over.signal).then(() => {
-    if (over.signal.aborted || doors.signal.aborted) return;
+  const watch = host.clock.sleep(timeoutMs, over.signal).then(() => {
+    if (over.signal.aborted || host.signal.aborted) return;
     late = true;
     // Examined before the processes are ended.
     if (site.product?.isRunning() === true) productRan = true;
-    else if (group !== undefined) productRan = productRuns(doors.programsOf(group), request);
+    else if (group !== undefined) productRan = productRuns(host.programsOf(group), request);
     stop.abort();
   });
-  const answer = await doors.spawn.run({
+  const answer = await host.spawn.run({
     argv: confinement === undefined ? request.argv : reporting(request.argv, marks),
     ...(confinement === undefined ? {} : { confinement }),
     cwd: request.app,
@@ -100,9 +100,9 @@ async function runInTime(
     marker: request.marker,
     stdoutFile,
     stderrFile,
-    mask: textsToMask(doors.env),
+    mask: textsToMask(host.env),
     mostBytes: most.kept,
-    signal: AbortSignal.any([doors.signal, stop.signal]),
+    signal: AbortSignal.any([host.signal, stop.signal]),
     started: ({ pid }) => {
       group = pid;
     },
@@ -117,9 +117,9 @@ async function runInTime(
 }
 
 /** The first host that does not accept a connection, as `HOST:PORT`. Behind a proxy that cannot be determined. */
-export async function firstUnreachable(needs: Needs, doors: PhaseDoors): Promise<string | undefined> {
-  if (proxies.some((name) => (doors.env[name] ?? '') !== '')) return undefined;
-  for (const place of needs.hosts) if (!(await doors.reach(place))) return `${place.host}:${place.port}`;
+export async function firstUnreachable(needs: Needs, host: PhaseHost): Promise<string | undefined> {
+  if (proxies.some((name) => (host.env[name] ?? '') !== '')) return undefined;
+  for (const place of needs.hosts) if (!(await host.reach(place))) return `${place.host}:${place.port}`;
   return undefined;
 }
 const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];

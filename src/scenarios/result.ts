@@ -3,7 +3,7 @@ import type { Exit } from '../core/contracts/process.ts';
 import type { FloorState, Isolation } from '../core/records/result.ts';
 import { classify, ownLines, type Phase, type ScenarioClass, type ScenarioVerdict } from './classify.ts';
 import type { NullProduct } from './floor/null-products.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseHost } from './launch/product.ts';
 import type { ScenarioNetwork } from './network.ts';
 import type { PhaseEnd } from './phase.ts';
 import { productStarts, type ScriptFile } from './starts.ts';
@@ -118,7 +118,7 @@ const isolationNotes: Readonly<Record<Isolation, string>> = {
 /** The result with the isolation and network that held. */
 export function isolated(
   judged: Bare,
-  { sandbox, noSandbox }: Pick<PhaseDoors, 'sandbox' | 'noSandbox'>,
+  { sandbox, noSandbox }: Pick<PhaseHost, 'sandbox' | 'noSandbox'>,
   seen: {
     readonly network: ScenarioNetwork;
     readonly isLaunched: boolean;

@@ -8,7 +8,7 @@ import { makingFolder } from '../platform/process/cleanup-registry.ts';
 import { type ScenarioClass, worst } from './classify.ts';
 import { type Discovered, needsOf, type Scenario } from './discover.ts';
 import { checkFloor, type FloorSettings, floorOff } from './floor/floor.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseHost } from './launch/product.ts';
 import { whyShared } from './network.ts';
 import { pooled } from './pooled.ts';
 import type { FloorReport, ScenarioExecution, ScenarioReport, ScenarioResult } from './result.ts';
@@ -30,15 +30,15 @@ export type ScenarioRunOptions = JudgeOptions & {
 export async function runScenarios(
   { scenarios, passedOver }: Discovered,
   options: ScenarioRunOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
 ): Promise<ScenarioReport | undefined> {
   const folder = scenarios[0]?.folder;
   if (folder === undefined) throw new Error('Internal: there are no scenarios to run');
-  const room = await makeRoom(doors.env);
+  const room = await makeRoom(host.env);
   const cleared = makingFolder(room);
   try {
     const source = await copySource(folder, join(room, `source-${randomBytes(8).toString('hex')}`), room);
-    return await judgeAll({ scenarios, passedOver }, options, doors, { room, source });
+    return await judgeAll({ scenarios, passedOver }, options, host, { room, source });
   } catch (error) {
     // Errors of parallel file operations do not always name a path.
     throw named(room, error);
@@ -51,28 +51,26 @@ export async function runScenarios(
 async function judgeAll(
   { scenarios, passedOver }: Discovered,
   options: ScenarioRunOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   place: { readonly room: string; readonly source: ProductCopy },
 ): Promise<ScenarioReport | undefined> {
   const carryOut = async (scenario: Scenario): Promise<Timed> => {
-    const began = doors.clock.monotonic();
-    const first = await judgeOnce(scenario, options, doors, place);
+    const began = host.clock.monotonic();
+    const first = await judgeOnce(scenario, options, host, place);
     // With several runs, a second one is not needed to recognise a flake.
     const again =
-      options.repeat === 1 && isDoubtful(first)
-        ? await judgeOnce(scenario, options, doors, place)
-        : undefined;
-    return { scenario, first, again, took: doors.clock.monotonic() - began };
+      options.repeat === 1 && isDoubtful(first) ? await judgeOnce(scenario, options, host, place) : undefined;
+    return { scenario, first, again, took: host.clock.monotonic() - began };
   };
-  const { signal } = doors;
-  const { parallel, alone } = await inGroups(scenarios, options, doors, place.source.folder);
+  const { signal } = host;
+  const { parallel, alone } = await inGroups(scenarios, options, host, place.source.folder);
   const repeated = (some: readonly Scenario[]): readonly Scenario[] =>
     some.flatMap((scenario) => Array.from({ length: options.repeat }, () => scenario));
   const done = [
     ...(await pooled(repeated(parallel), { jobs: options.jobs, signal }, carryOut)),
     ...(await pooled(repeated(alone), { jobs: 1, signal }, carryOut)),
   ];
-  if (doors.signal.aborted) return undefined;
+  if (host.signal.aborted) return undefined;
   const report = reportOf(scenarios, done, passedOver);
   if (report.status !== 'pass' || options.mode !== 'live') return report;
   if (options.floor.word === 'false') return { ...report, floor: floorOff };
@@ -82,7 +80,7 @@ async function judgeAll(
   }));
   // One that shares its network could meet itself.
   const jobs = alone.length === 0 ? options.jobs : 1;
-  const floor = await checkFloor(passed, options.floor, { ...options, jobs }, doors, place);
+  const floor = await checkFloor(passed, options.floor, { ...options, jobs }, host, place);
   return floor && withFloor(report, floor);
 }
 
@@ -116,12 +114,12 @@ function reportOf(
 async function inGroups(
   scenarios: readonly Scenario[],
   { together }: ScenarioRunOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   folder: string,
 ): Promise<{ readonly parallel: readonly Scenario[]; readonly alone: readonly Scenario[] }> {
   if (together) return { parallel: scenarios, alone: [] };
   const texts = await Promise.all(scenarios.map(({ name }) => readFile(join(folder, name), 'utf8')));
-  const shares = (n: number): boolean => whyShared(needsOf(texts[n] ?? ''), doors) !== undefined;
+  const shares = (n: number): boolean => whyShared(needsOf(texts[n] ?? ''), host) !== undefined;
   return {
     parallel: scenarios.filter((_, n) => !shares(n)),
     alone: scenarios.filter((_, n) => shares(n)),

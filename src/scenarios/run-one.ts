@@ -7,7 +7,7 @@ import type { Phase, ScenarioVerdict } from './classify.ts';
 import { isComponentCheck, knowsModes, type Needs, needsOf, type Scenario, syntaxCheck } from './discover.ts';
 import type { NullProduct } from './floor/null-products.ts';
 import { placeProduct, type ShownFiles } from './floor/shown-files.ts';
-import type { PhaseDoors } from './launch/product.ts';
+import type { PhaseHost } from './launch/product.ts';
 import { noNetworkMade, openNetworkFor, type ScenarioNetwork } from './network.ts';
 import { problemOfEnd, withOwnEnd } from './own-end.ts';
 import { type OwnFiles, ownFiles } from './own-files.ts';
@@ -24,7 +24,7 @@ import {
   skippedScenario,
 } from './result.ts';
 import { isMarked, markText, openSite, type ScenarioSite, scenarioEnvironment } from './sites.ts';
-import { copyOfSource, type ProductCopy, roomsBeside } from './source.ts';
+import { copyOfSource, type ProductCopy, siblingRooms } from './source.ts';
 import { helpersOf, type ScriptFile } from './starts.ts';
 
 export type JudgeOptions = {
@@ -49,7 +49,7 @@ export type ShownProduct = {
 export async function judgeOnce(
   scenario: Scenario,
   options: JudgeOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   { room, source }: { readonly room: string; readonly source: ProductCopy },
 ): Promise<ScenarioExecution> {
   // Names that no product can know from another run.
@@ -61,11 +61,11 @@ export async function judgeOnce(
     const [app, folder, outputs] = [join(product, 'app'), join(judge, 'scenarios'), join(base, 'out')];
     for (const made of [judge, product, outputs, join(base, 'run')]) await mkdir(made);
     if ((await copyOfSource(source, folder)) === undefined)
-      return isolated(meddled(options.mode), doors, { network: noNetworkMade, isLaunched: false, files: [] });
+      return isolated(meddled(options.mode), host, { network: noNetworkMade, isLaunched: false, files: [] });
     const own = ownFiles(folder, source.folder, [base, judge]);
-    const excluded = await besideProduct(scenario, options, room);
-    await placeProduct(() => doors.copyProduct(options.app, app, excluded), app, options.shown?.files);
-    const judged = await inNetwork(scenario, options, doors, { app, folder, outputs, base }, own);
+    const excluded = await nextToProduct(scenario, options, room);
+    await placeProduct(() => host.copyProduct(options.app, app, excluded), app, options.shown?.files);
+    const judged = await inNetwork(scenario, options, host, { app, folder, outputs, base }, own);
     // The temporary folder does not exist when this is read: shows `app/bin/x` instead of the full path.
     const shorter = (text: string): string =>
       [judge, product, base].reduce((shortened, place) => shortened.replaceAll(`${place}/`, ''), text);
@@ -80,8 +80,8 @@ export async function judgeOnce(
 const word = (): string => randomBytes(8).toString('hex');
 
 /** What is not copied with the product: the engine's folder, the scenarios, and folders of other runs of scenarios. */
-async function besideProduct({ folder }: Scenario, { app }: JudgeOptions, room: string): Promise<string[]> {
-  return [join(app, '.factory'), folder, ...(await roomsBeside(room))];
+async function nextToProduct({ folder }: Scenario, { app }: JudgeOptions, room: string): Promise<string[]> {
+  return [join(app, '.factory'), folder, ...(await siblingRooms(room))];
 }
 
 type Room = Readonly<Record<'app' | 'folder' | 'outputs' | 'base', string>>;
@@ -90,16 +90,16 @@ type Room = Readonly<Record<'app' | 'folder' | 'outputs' | 'base', string>>;
 async function inNetwork(
   scenario: Scenario,
   options: JudgeOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   room: Room,
   own: OwnFiles,
 ): Promise<ScenarioExecution> {
   const needs = needsOf(await readFile(join(room.folder, scenario.name), 'utf8'));
-  const network = await openNetworkFor(needs, doors);
+  const network = await openNetworkFor(needs, host);
   try {
     return network.problem === undefined
-      ? await phases(scenario, options, doors, { ...room, network }, own)
-      : isolated(lacking(network.problem), doors, { network, isLaunched: false, files: [] });
+      ? await phases(scenario, options, host, { ...room, network }, own)
+      : isolated(lacking(network.problem), host, { network, isLaunched: false, files: [] });
   } finally {
     network.loopback?.close();
   }
@@ -108,7 +108,7 @@ async function inNetwork(
 async function phases(
   scenario: Scenario,
   options: JudgeOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   { network, ...room }: Room & { readonly network: ScenarioNetwork },
   own: OwnFiles,
 ): Promise<ScenarioExecution> {
@@ -127,7 +127,7 @@ async function phases(
         ...room,
         network: network.loopback,
         hidden,
-        env: scenarioEnvironment(doors.env, phase === 'live' ? 'live' : 'selftest', {
+        env: scenarioEnvironment(host.env, phase === 'live' ? 'live' : 'selftest', {
           live: options.live,
           id,
         }),
@@ -135,14 +135,14 @@ async function phases(
         launches: launches && phase !== 'syntax',
         nullProduct: options.shown?.nullProduct,
       },
-      doors,
+      host,
     );
     try {
       const problem = site.product?.problem;
       if (problem !== undefined) return notStarted(phase, { script, app: room.app, why: problem });
-      const began = doors.clock.monotonic();
+      const began = host.clock.monotonic();
       const end = await inSite(phase, argv, site);
-      if (phase === 'live') liveMs = doors.clock.monotonic() - began;
+      if (phase === 'live') liveMs = host.clock.monotonic() - began;
       isLaunched ||= isMarked(site, 'launched');
       return end;
     } finally {
@@ -169,13 +169,13 @@ async function phases(
         timeoutMs: options.timeoutMs,
         needs,
       },
-      doors,
+      host,
     );
     const trouble = problemOf(end, { site, phase, isEndSeen: seenEnd !== undefined, files });
     return trouble === undefined ? end : { ...end, trouble };
   };
-  const judged = await inOrder(scenario, options, doors, { script, text, needs, app: room.app, own, run });
-  return isolated(judged, doors, { network, isLaunched, files, liveMs });
+  const judged = await inOrder(scenario, options, host, { script, text, needs, app: room.app, own, run });
+  return isolated(judged, host, { network, isLaunched, files, liveMs });
 }
 
 type Argv = readonly [string, ...string[]];
@@ -193,7 +193,7 @@ type Ordered = {
 async function inOrder(
   scenario: Scenario,
   options: JudgeOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   it: Ordered,
 ): Promise<Bare> {
   const { script, text, needs, app, own, run } = it;
@@ -203,10 +203,10 @@ async function inOrder(
   if (early !== undefined) return early;
   if (!options.live)
     return skippedScenario('live', 'live is off (REQUIRE_LIVE=0): the product was not tested');
-  const missing = needs.variables.find((name) => (doors.env[name] ?? '') === '');
+  const missing = needs.variables.find((name) => (host.env[name] ?? '') === '');
   if (missing !== undefined)
     return lacking(`${missing} is not set (in a pipeline, pass it with env_pass="${missing}")`);
-  const unreachable = await firstUnreachable(needs, doors);
+  const unreachable = await firstUnreachable(needs, host);
   if (unreachable !== undefined) return lacking(`${unreachable} cannot be reached`);
   own.begin();
   const live = await run('live', argv);

@@ -7,14 +7,14 @@ import { type SandboxCapabilities, sandboxCapabilities } from '../platform/sandb
 import { canEnter, type Loopback, openLoopback } from '../platform/sandbox/loopback.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
 import { confining } from '../platform/sandbox/spawn.ts';
-import type { PhaseDoors, ScenarioSandbox } from './launch/product.ts';
+import type { PhaseHost, ScenarioSandbox } from './launch/product.ts';
 
 /** The spawn that makes them, and the sandbox or why there is none. `judge`: folders of holdout files. */
 export async function sandboxHere(
   spawn: Spawn,
   env: Environment,
   judge: readonly string[],
-): Promise<Pick<PhaseDoors, 'spawn' | 'sandbox' | 'noSandbox'>> {
+): Promise<Pick<PhaseHost, 'spawn' | 'sandbox' | 'noSandbox'>> {
   if (env['FACTORY_SANDBOX']?.trim() === 'none') return { spawn, noSandbox: 'FACTORY_SANDBOX=none' };
   const ladder = await sandboxCapabilities(env);
   if ('missing' in ladder.bwrap) return { spawn, noSandbox: ladder.bwrap.missing };

@@ -11,7 +11,7 @@ import { withoutGit } from '../platform/git.ts';
 import type { Loopback } from '../platform/sandbox/loopback.ts';
 import type { NullProduct } from './floor/null-products.ts';
 import { writeBroker, writeLauncher, writeNullLauncher, writePlainLauncher } from './launch/files.ts';
-import { type PhaseDoors, type Product, startProduct } from './launch/product.ts';
+import { type PhaseHost, type Product, startProduct } from './launch/product.ts';
 
 /** What a phase needs to know of its run. */
 export type SiteRequest = {
@@ -50,7 +50,7 @@ export type ScenarioSite = {
 const word = (): string => randomBytes(8).toString('hex');
 
 /** Makes the folders, under names that no other phase knows, and starts the product's sandbox. */
-export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise<ScenarioSite> {
+export async function openSite(request: SiteRequest, host: PhaseHost): Promise<ScenarioSite> {
   const { base, app, env } = request;
   // Not next to the scenarios: a new entry there would look like a program's.
   const at = join(base, 'run', word());
@@ -59,7 +59,7 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
   const [tools, marks, scratch] = [join(at, word()), join(at, word()), join(at, word())];
   await mkdir(at, { recursive: true });
   for (const made of [temporary, socket, broker, tools, marks, scratch]) await mkdir(made);
-  const { sandbox } = doors;
+  const { sandbox } = host;
   if (sandbox === undefined) {
     const APP_RUN = await (request.nullProduct === undefined
       ? writePlainLauncher(tools, app, temporary)
@@ -97,7 +97,7 @@ export async function openSite(request: SiteRequest, doors: PhaseDoors): Promise
         { scratch: join(scratch, 'product'), entering },
       ),
     },
-    doors,
+    host,
   );
   return { ...site, product, close: product.stop };
 }

@@ -18,7 +18,7 @@ export async function copySource(from: string, to: string, room: string): Promis
     if (path === top) return true;
     const at = relative(top, path);
     if (basename(path) === '.git' || at.split(sep)[0] === '.factory' || isCache(at)) return false;
-    return !isRoomBeside(room, path) && isOrdinary(path);
+    return !isSiblingRoom(room, path) && isOrdinary(path);
   });
   await followLinks(top, to);
   return { folder: to, hash: hashOfFolder(to) };
@@ -97,11 +97,11 @@ export const makeRoom = async (env: Environment): Promise<string> =>
   realpath(await makeTemporary(temporaryOf(env), kind));
 
 /** Whether `path` is the temporary folder of this or another run of scenarios. */
-const isRoomBeside = (room: string, path: string): boolean =>
+const isSiblingRoom = (room: string, path: string): boolean =>
   dirname(path) === dirname(room) && basename(path).startsWith(`${kind}-`);
 
 /** The temporary folders of this and other runs of scenarios. */
-export async function roomsBeside(room: string): Promise<readonly string[]> {
+export async function siblingRooms(room: string): Promise<readonly string[]> {
   const names = await readdir(dirname(room));
-  return names.map((name) => join(dirname(room), name)).filter((path) => isRoomBeside(room, path));
+  return names.map((name) => join(dirname(room), name)).filter((path) => isSiblingRoom(room, path));
 }

@@ -118,12 +118,12 @@ export function programOf<W extends { readonly text: string }>(words: readonly W
 }
 
 function placeOf(text: string, words: readonly { readonly raw: string }[]): ProductStart {
-  const said = words.map(({ raw }) => raw);
+  const raws = words.map(({ raw }) => raw);
   const lines = text.split('\n');
   const at = lines.findIndex((line) =>
-    said.slice(0, 3).every((word) => line.includes(word.split('\n')[0] ?? '')),
+    raws.slice(0, 3).every((word) => line.includes(word.split('\n')[0] ?? '')),
   );
-  return { line: Math.max(at, 0) + 1, text: said.join(' ').slice(0, 100) };
+  return { line: Math.max(at, 0) + 1, text: raws.join(' ').slice(0, 100) };
 }
 
 const assignments = {

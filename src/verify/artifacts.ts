@@ -32,7 +32,7 @@ async function checkNode(
   runDir: string,
   { marker }: Manifest,
   visits: readonly VisitRecord[],
-  mayHaveBegun: boolean,
+  mayBeOpen: boolean,
   found: Findings,
 ): Promise<void> {
   const last = visits.at(-1);
@@ -42,27 +42,27 @@ async function checkNode(
   const stage = await readStage(top);
   // Once the next execution has begun, finished ones are in `visits/`. Its stage.json may be missing or torn after a
   // power cut; that of the execution before is moved last.
-  const hasBegun =
-    mayHaveBegun &&
+  const isOpen =
+    mayBeOpen &&
     (stage === undefined
       ? (await readStage(archive(last.visit)))?.visit === last.visit
       : stage.visit === last.visit + 1);
   const isLast = stage?.visit === last.visit && stage.marker === marker;
-  if (!hasBegun && !isLast && (stage !== undefined || !mayHaveBegun))
+  if (!isOpen && !isLast && (stage !== undefined || !mayBeOpen))
     found.add('changed', `${last.node}/stage.json`, 'it names another visit than the last one', {
       should: `visit ${last.visit} of ${marker}`,
       is: stage === undefined ? 'nothing that can be read' : `visit ${stage.visit} of ${stage.marker}`,
     });
   for (const visit of visits) {
-    const isTop = visit === last && !hasBegun;
+    const isTop = visit === last && !isOpen;
     const folder = isTop ? top : archive(visit.visit);
     // After a crash some of its files may still be in the other folder.
-    const isMoving = stage?.visit === visit.visit && (!isTop || mayHaveBegun);
+    const isMoving = stage?.visit === visit.visit && (!isTop || mayBeOpen);
     const other = isMoving ? (isTop ? archive(visit.visit) : top) : undefined;
     await checkVisit(runDir, folder, other, visit, found);
   }
   const known = new Set(visits.map(({ visit }) => String(visit)));
-  if (isLast && !hasBegun && !mayHaveBegun) known.delete(String(last.visit));
+  if (isLast && !isOpen && !mayBeOpen) known.delete(String(last.visit));
   for (const name of namesIn(nodeLayout(top).visits))
     if (!known.has(name))
       found.add('added', `${last.node}/visits/${name}`, 'the records have no such earlier visit');

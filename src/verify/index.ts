@@ -58,7 +58,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   const result = readResult(runDir, checkpoint, found);
   await checkJournals(reader, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
-  const underWay = history.begun !== undefined;
+  const underWay = history.open !== undefined;
   const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);

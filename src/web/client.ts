@@ -100,9 +100,9 @@ async function send(options: ClientOptions, route: ApiRoute, { params, query, bo
     ...(signal === undefined ? {} : { signal }),
   });
   if (response.ok) return response;
-  const said = apiErrorSchema().safeParse(await response.json().catch(() => undefined));
+  const error = apiErrorSchema().safeParse(await response.json().catch(() => undefined));
   const unknown = { code: 'unknown', message: `the server answered ${response.status}`, fix: '' };
-  throw new ApiFailure(response.status, said.success ? said.data : unknown);
+  throw new ApiFailure(response.status, error.success ? error.data : unknown);
 }
 
 /** The path with its parameters; slashes of the last one separate folders. */

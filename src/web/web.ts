@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as z from 'zod';
 import type { DetachedStart } from '../app/detach.ts';
-import type { InspectDoors, OpenRunList } from '../app/inspect/rows.ts';
+import type { InspectHost, OpenRunList } from '../app/inspect/rows.ts';
 import type { Every } from '../core/contracts/clock.ts';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
@@ -12,7 +12,7 @@ import type { ApiError } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
-export type Web = InspectDoors & {
+export type Web = InspectHost & {
   /** Absolute. */
   readonly runsDir: string;
   readonly runs: OpenRunList;

@@ -96,8 +96,8 @@ function pathsOf(
     }
   }
   // Git makes and removes folders with what is in them.
-  const told = new Set(paths.flatMap(ancestorsOf));
-  for (const path of [...folders.created, ...folders.deleted].filter((one) => only(one) && !told.has(one)))
+  const listed = new Set(paths.flatMap(ancestorsOf));
+  for (const path of [...folders.created, ...folders.deleted].filter((one) => only(one) && !listed.has(one)))
     untold.push({ path, why: 'folder' });
   for (const path of folders.modified.filter(only)) untold.push({ path, why: 'folder' });
   return paths.sort();

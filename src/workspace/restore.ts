@@ -114,15 +114,15 @@ class Work {
     // A folder goes with everything in it where a file or a link takes its place.
     const doomed = new Set<string>();
     for (const [path, found] of this.present) {
-      const wanted = this.r.to.get(path);
+      const entry = this.r.to.get(path);
       const inDoomed = doomed.has(parentOf(path));
       const inTheWay =
-        wanted === undefined
+        entry === undefined
           ? this.chosen(path)
-          : found.kind === 'special' || (wanted.kind === 'dir') !== (found.kind === 'dir');
+          : found.kind === 'special' || (entry.kind === 'dir') !== (found.kind === 'dir');
       const goes = inDoomed || (inTheWay && (this.chosen(path) || needed.has(path)));
       if (goes) this.removals.push(path);
-      if (found.kind === 'dir' && (inDoomed || (goes && wanted !== undefined))) doomed.add(path);
+      if (found.kind === 'dir' && (inDoomed || (goes && entry !== undefined))) doomed.add(path);
     }
   }
 

@@ -95,9 +95,9 @@ class KeptSnapshots implements Snapshots {
 
   take(since?: Snapshot, goOn?: () => void): Promise<Snapshot> {
     // One at a time: what the scanner knows belongs to one take.
-    const taken = this.taking.then(() => this.takeNow(since, goOn));
-    this.taking = taken.catch(() => undefined);
-    return taken;
+    const snapshot = this.taking.then(() => this.takeNow(since, goOn));
+    this.taking = snapshot.catch(() => undefined);
+    return snapshot;
   }
 
   strays(): readonly Stray[] {

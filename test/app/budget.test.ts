@@ -8,8 +8,8 @@ import { realClock } from '../../src/platform/clock.ts';
 import { openJournal } from '../../src/run/journal.ts';
 import { temp } from '../platform/temp.ts';
 import { defaultCaps } from '../support/caps.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
 import { freshState } from '../support/graph.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
 
 // Every object seems to have a `constructor`.
 test.each(['a', 'constructor'])(

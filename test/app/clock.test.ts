@@ -11,7 +11,7 @@ import { realClock } from '../../src/platform/clock.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { newRunId } from '../../src/run/runs.ts';
 import { temp } from '../platform/temp.ts';
-import { pipelineIn } from '../support/doors.ts';
+import { pipelineIn } from '../support/host.ts';
 
 const pipeline = `digraph g {
   workdir="none"

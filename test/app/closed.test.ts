@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { resumeRun, startRun } from '../../src/app/run/index.ts';
 import { DiskStop } from '../../src/platform/files/disk-error.ts';
 import { temp } from '../platform/temp.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
 
 /** Files below `folder` that this process has open. */
 function openBelow(folder: string): readonly string[] {

@@ -6,7 +6,7 @@ import { checkPipeline } from '../../src/app/read-pipeline.ts';
 import type { RunSeed } from '../../src/app/run/create.ts';
 import { home } from '../support/cli.ts';
 import { noteDisk } from '../support/disk-notes.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { plainFlags, quietDoors } from '../support/host.ts';
 import { diskIn } from '../workspace/disks.ts';
 import { asHeldByModes } from '../workspace/folders.ts';
 

@@ -10,7 +10,7 @@ import { isStopped, processId } from '../../src/platform/process/table.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
 
 async function ground(it: { dir: string; at: (...names: string[]) => string }, dot: string) {
   const graph = await pipelineIn(it.dir, dot);

@@ -7,7 +7,7 @@ import { layout, nodeLayout } from '../../src/core/records/layout.ts';
 import { hashArtifacts } from '../../src/run/artifacts.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { temp } from '../platform/temp.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
 
 test.each([
   ['its stage file is removed', 'rm $FACTORY_NODE_DIR/stage.json'],

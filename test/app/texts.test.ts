@@ -13,7 +13,7 @@ import { openRun } from '../../src/run/open-run.ts';
 import { openRunJournal, type RunHistory } from '../../src/run/run-journal.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
 
 const pipeline = `digraph g { workdir="none"; vars="spec=@spec.txt"
   start [shape=Mdiamond]; a [prompt="x"]; b [shape=parallelogram, tool_command="cat .factory/in/spec.txt >said"]; exit [shape=Msquare]

@@ -5,7 +5,7 @@ import { readPipeline } from '../../src/app/read-pipeline.ts';
 import { forkRun, resumeRun, startRun } from '../../src/app/run/index.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { temp } from '../platform/temp.ts';
-import { plainFlags, quietDoors } from '../support/doors.ts';
+import { plainFlags, quietDoors } from '../support/host.ts';
 
 const plain = { FACTORY_SANDBOX: 'none' };
 

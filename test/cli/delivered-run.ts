@@ -1,10 +1,10 @@
 /** A run that has ended, and the command that delivers it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CommandDoors } from '../../src/cli/command-line.ts';
+import type { CommandHost } from '../../src/cli/command-line.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { Json } from '../../src/core/json.ts';
-import { saidNothing } from '../../src/core/outcome.ts';
+import { emptyReport } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { openRunJournal, startJournal } from '../../src/run/run-journal.ts';
@@ -24,7 +24,7 @@ async function writeState(
   const history = openRun(dir).history();
   if (!history.ok) throw new Error(history.why);
   const journal = await openRunJournal(dir, { runId: 'RUN1', epoch: 1, sync: false }, history);
-  const outcome = { ...saidNothing, status: 'success' } as const;
+  const outcome = { ...emptyReport, status: 'success' } as const;
   const order = { version: 1, digests: {}, head, done: [], current: null };
   const ended = { exit_node: null, ok: status === 'completed', reason: 'because', code: 0 };
   const after = await journal.commit(
@@ -109,7 +109,7 @@ export async function run(
   writeFileSync(begun.run.manifest, JSON.stringify(manifest(workdir, begun.started.kind)));
   await writeState(begun.run.root, more.status ?? 'completed', head, more.context?.(head) ?? {});
   const { io, said } = toolIo(begun);
-  const asked = async (flags: Flags = {}, id = 'RUN1', more: Partial<CommandDoors> = {}): Promise<number> => {
+  const asked = async (flags: Flags = {}, id = 'RUN1', more: Partial<CommandHost> = {}): Promise<number> => {
     said.length = 0;
     const doors = { ...io, cwd: root, ...more };
     return (await call(['deliver', id], { runsdir: join(root, 'runs'), ...flags }, doors)).code;

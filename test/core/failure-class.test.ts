@@ -3,8 +3,8 @@ import {
   classifyAgain,
   classifyFailure,
   type EndedCommand,
+  failureWordIn,
   isJudge,
-  saidIn,
 } from '../../src/core/failure-class.ts';
 import type { Attribution } from '../../src/core/outcome.ts';
 import { scenariosNamed } from '../../src/core/policy/holdout-paths.ts';
@@ -16,7 +16,7 @@ const code = (n: number): EndedCommand['exit'] => ({ kind: 'exited', code: n });
 
 /** By class and evidence: the failed commands, and what they printed. */
 const rows: Readonly<
-  Record<string, readonly (readonly [what: string, given: Partial<Omit<EndedCommand, 'said'>>])[]>
+  Record<string, readonly (readonly [what: string, given: Partial<Omit<EndedCommand, 'word'>>])[]>
 > = {
   'product by said': [
     ['a scenario that says product', { stderr: 'x\nfailure_class=product\n' }],
@@ -258,7 +258,7 @@ describe('the class of a failure', () => {
     ([result, , given]) => {
       const { stdout = '', stderr = '' } = given;
       const ended: EndedCommand = {
-        said: saidIn(stderr, stdout),
+        word: failureWordIn(stderr, stdout),
         exit: code(1),
         command: judge,
         scenarios: ['scripts/scenarios/'],
@@ -281,7 +281,7 @@ describe('the class of a failure', () => {
     expect(isJudge({ ...ended, judge: false })).toBe(false);
     const found = classifyFailure({
       ...ended,
-      said: undefined,
+      word: undefined,
       exit: code(1),
       stdout: '',
       stderr: 'quota exceeded',
@@ -293,7 +293,7 @@ describe('the class of a failure', () => {
   test('only lines in the text of the scenario count as evidence about a live service, not the output of the product', () => {
     const of = (texts: readonly string[]) =>
       classifyFailure({
-        said: undefined,
+        word: undefined,
         exit: code(1),
         command: judge,
         scenarios: ['scripts/scenarios/'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { kinds } from '../../src/app/kinds.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import type { PlanFacts, StepFacts } from '../../src/core/decision.ts';
-import { failed, type Outcome, outcomeWords, saidNothing, succeeded } from '../../src/core/outcome.ts';
+import { emptyReport, failed, type Outcome, outcomeWords, succeeded } from '../../src/core/outcome.ts';
 import type { RunState } from '../../src/core/records/checkpoint.ts';
 import { plan, step } from '../../src/core/step.ts';
 import { defaultCaps } from '../support/caps.ts';
@@ -166,8 +166,8 @@ const outcomes: fc.Arbitrary<Outcome> = fc
   .map(({ status, broke, label }): Outcome => {
     if (status === 'fail') return failed('no', 'product', { broke, label });
     return status === 'retry'
-      ? { ...saidNothing, label, status, reason: '' }
-      : { ...saidNothing, label, status };
+      ? { ...emptyReport, label, status, reason: '' }
+      : { ...emptyReport, label, status };
   });
 const edges = [
   'a -> b',

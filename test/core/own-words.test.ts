@@ -1,6 +1,6 @@
 /** Words that a node answers as its outcome: which count, and where they lead. */
 import { expect, test } from 'vitest';
-import { failed, saidNothing } from '../../src/core/outcome.ts';
+import { emptyReport, failed } from '../../src/core/outcome.ts';
 import { answeredOutcome, wordsOfNode } from '../../src/core/own-words.ts';
 import { route } from '../../src/core/routing.ts';
 import { conditionLookup } from '../../src/core/step.ts';
@@ -17,7 +17,7 @@ function answered(word: string, edges: string, node?: string) {
   const meant = answeredOutcome(word, wordsOfNode(graph, a));
   if (meant === undefined || meant.outcome === 'fail' || meant.outcome === 'retry') return meant?.outcome;
   const own = meant.label === undefined ? {} : { label: meant.label, ownWord: true as const };
-  const outcome = { ...saidNothing, ...own, status: meant.outcome };
+  const outcome = { ...emptyReport, ...own, status: meant.outcome };
   const lookup = conditionLookup({}, outcome);
   let at = 'a';
   for (let type: string | undefined = 'conditional'; type === 'conditional'; type = graph.nodes.get(at)?.type)
@@ -96,14 +96,14 @@ test('at a goal gate words for success are no verdict, and an agent has only the
 test('an edge on another key keeps its weight beside the one that names the word', () => {
   const edges = `${named}; a -> y [condition="context.stop=1", weight=3]`;
   const graph = graphWith(edges);
-  const outcome = { ...saidNothing, label: 'rejected', ownWord: true, status: 'success' } as const;
+  const outcome = { ...emptyReport, label: 'rejected', ownWord: true, status: 'success' } as const;
   const to = (context: Record<string, string>) =>
     route(graph, 'a', outcome, conditionLookup(context, outcome)).edge?.to;
   expect([to({}), to({ stop: '1' })]).toEqual(['z', 'y']);
 });
 
 test('the record of the route says why the edge on success was not taken', () => {
-  const outcome = { ...saidNothing, label: 'rejected', ownWord: true, status: 'success' } as const;
+  const outcome = { ...emptyReport, label: 'rejected', ownWord: true, status: 'success' } as const;
   const { candidates } = route(graphWith(named), 'a', outcome, conditionLookup({}, outcome));
   expect(candidates.find(({ to }) => to === 'x')?.lost).toBe('the edge to z names the word "rejected"');
 });

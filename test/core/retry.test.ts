@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failed, saidNothing } from '../../src/core/outcome.ts';
+import { emptyReport, failed } from '../../src/core/outcome.ts';
 import { nextAttempt, type RetryPolicy } from '../../src/core/retry.ts';
 
 const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
@@ -13,7 +13,7 @@ const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
   park_after: 120_000,
   ...more,
 });
-const again = { ...saidNothing, status: 'retry', reason: '' } as const;
+const again = { ...emptyReport, status: 'retry', reason: '' } as const;
 
 describe('an outcome of retry', () => {
   test('is not repeated unless the node sets max_retries', () => {

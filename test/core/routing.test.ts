@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Graph } from '../../src/core/graph.ts';
-import { type Context, failed, type Outcome, saidNothing, succeeded } from '../../src/core/outcome.ts';
+import { type Context, emptyReport, failed, type Outcome, succeeded } from '../../src/core/outcome.ts';
 import { normalLabel } from '../../src/core/own-words.ts';
 import { route } from '../../src/core/routing.ts';
 import { conditionLookup } from '../../src/core/step.ts';
@@ -163,7 +163,7 @@ test('a route does not depend on the order in which edges are written', () => {
     .map(({ fail, broke, label, suggested }) =>
       fail
         ? failed('r', 'product', { broke, label, suggested })
-        : { ...saidNothing, status: 'success', label, suggested },
+        : { ...emptyReport, status: 'success', label, suggested },
     );
   const text = (edges: readonly { to: string; weight: number; condition: string; label: string }[]) =>
     edges

@@ -18,7 +18,7 @@ const open = {
 
 test('the hint about a default limit on processes names the limits of the machine too', () => {
   const output = 'build.sh: 7: Cannot fork';
-  expect(hint(output, { processes: 40, processesSaid: true })).toBe(
+  expect(hint(output, { processes: 40, processesConfigured: true })).toBe(
     'it may have 40 processes: set max_processes on node "a"',
   );
   expect(hint(output, { processes: 8192 })).toMatch(/max_processes.*a lower one \(ulimit -u, pids\.max/);

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { branchTaken, inspect } from '../../src/git/repository.ts';
+import { branchUse, inspect } from '../../src/git/repository.ts';
 import { appliedOrders } from '../../src/git/start-history.ts';
 import { sourceGit } from '../../src/platform/git.ts';
 import { bareEnv, folder, git, put, repository } from '../builder/support.ts';
@@ -61,12 +61,12 @@ test.for([
   const repo = join(above, 'repo');
   const source = sourceGit(repo, bareEnv(it.path));
   const own = { mayBeCurrent: true };
-  expect(await branchTaken(source, 'main', own)).toBeUndefined();
-  expect(await branchTaken(source, 'main', { mayBeCurrent: false })).toContain('is checked out');
+  expect(await branchUse(source, 'main', own)).toBeUndefined();
+  expect(await branchUse(source, 'main', { mayBeCurrent: false })).toContain('is checked out');
   const other = join(it.path, 'other');
   git(repo, 'worktree', 'add', '-q', '-b', 'side', other);
-  expect(await branchTaken(source, 'side', own)).toContain('is checked out');
-  expect(await branchTaken(sourceGit(other, bareEnv(it.path)), 'main', own)).toContain('is checked out');
+  expect(await branchUse(source, 'side', own)).toContain('is checked out');
+  expect(await branchUse(sourceGit(other, bareEnv(it.path)), 'main', own)).toContain('is checked out');
 });
 
 test("git's own directory is refused as a repository", async () => {

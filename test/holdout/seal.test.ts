@@ -40,12 +40,12 @@ async function wanted(
 }
 
 const named = (found: Awaited<ReturnType<typeof wanted>>) =>
-  'problem' in found || found.wanted === undefined
+  'problem' in found || found.chosen === undefined
     ? found
     : {
-        paths: found.wanted.paths,
-        own: found.wanted.own.map(({ path }) => path),
-        given: found.wanted.given?.map(({ path }) => path),
+        paths: found.chosen.paths,
+        own: found.chosen.own.map(({ path }) => path),
+        given: found.chosen.given?.map(({ path }) => path),
       };
 
 describe('a run seals', () => {

@@ -80,7 +80,7 @@ async function two() {
 
 test('the state that a commit answers is the one that the journal gives', async () => {
   const { completed_nodes: _, ...state } = { completed_nodes: [], ...(await two()) };
-  const { checkpoint, records, begun, last } = await read();
+  const { checkpoint, records, open: begun, last } = await read();
   expect(checkpoint).toEqual({ ...state, completed_nodes: ['a', 'b'] });
   expect(checkpoint).toMatchObject({ steps: 2, context: { goal: 1, a: 1, b: 2 }, spent: { calls: 2 } });
   expect([records.length, begun, last.type]).toEqual([3, undefined, 'Visit']);

@@ -1,5 +1,5 @@
 /** A verb of the command line, called in this process with options by name. */
-import { type CommandDoors, factory } from '../../src/cli/command-line.ts';
+import { type CommandHost, factory } from '../../src/cli/command-line.ts';
 import { realClock, realEvery } from '../../src/platform/clock.ts';
 
 export type Told = { readonly code: number; readonly out: string; readonly err: string };
@@ -19,7 +19,7 @@ const words = (flags: Flags): string[] =>
 export async function call(
   verb: readonly string[],
   flags: Flags,
-  doors: Partial<CommandDoors> & Pick<CommandDoors, 'cwd' | 'env'>,
+  doors: Partial<CommandHost> & Pick<CommandHost, 'cwd' | 'env'>,
   heard?: (text: string) => void,
 ): Promise<Told> {
   const told = { out: '', err: '' };

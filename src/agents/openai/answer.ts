@@ -1,6 +1,6 @@
 /** What came of a request: an answer, a reason why there is none, or trouble on the way. */
 import * as z from 'zod';
-import { toldNumberSchema, type Usage } from '../../core/budget/usage.ts';
+import { reportedNumberSchema, type Usage } from '../../core/budget/usage.ts';
 import type { AgentTask } from '../../core/contracts/agent.ts';
 import { once } from '../../core/once.ts';
 import { faultFailure, finalFailure, type RequestFailure, TooLarge } from './failure.ts';
@@ -61,21 +61,21 @@ export interface ResponsePieces {
 
 /** Throws `TooLarge` beyond `maxBytes` of text and reasoning. */
 export function responsePieces(maxBytes: number, onText: AgentTask['onText']): ResponsePieces {
-  const said = { answer: '', reasoning: '' };
+  const texts = { answer: '', reasoning: '' };
   let size = 0;
   return {
     add(text, channel) {
       if (text === '') return;
       size += Buffer.byteLength(text);
       if (size > maxBytes) throw new TooLarge();
-      said[channel] += text;
+      texts[channel] += text;
       try {
         onText?.(text, channel);
       } catch {
         // A view that cannot show the text is no reason to lose it.
       }
     },
-    arrived: () => ({ text: said.answer, reasoning: said.reasoning.trim() }),
+    arrived: () => ({ text: texts.answer, reasoning: texts.reasoning.trim() }),
   };
 }
 
@@ -83,7 +83,7 @@ export function responsePieces(maxBytes: number, onText: AgentTask['onText']): R
 export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const textSchema = once(() => z.string().nullish().catch(undefined));
-const countSchema = once(() => toldNumberSchema().nullish().catch(undefined));
+const countSchema = once(() => reportedNumberSchema().nullish().catch(undefined));
 /** Tokens; an impossible number is none. */
 export const countsSchema = once(() =>
   z.object({ input: countSchema(), output: countSchema(), cached: countSchema(), reasoning: countSchema() }),
@@ -147,7 +147,7 @@ function statusOf(body: z.infer<ReturnType<typeof readSchema>>): string {
   const cut = matching(itemSchema(), body.output).some(
     ({ status }) => status === 'incomplete' || status === 'in_progress',
   );
-  const { text, refusal } = saidIn(body);
+  const { text, refusal } = textsIn(body);
   const isWhole = `${text}${refusal}`.trim() !== '' || callsIn(body.output ?? []).length > 0;
   return isWhole && !cut && body.incomplete_details == null ? 'completed' : 'incomplete';
 }
@@ -160,11 +160,11 @@ export function readResponse(
   request: Request,
 ): ModelResponse {
   const { model, shown } = request;
-  const said = saidIn(body);
+  const texts = textsIn(body);
   const output = body.output ?? [];
   const items = output.length > 0 ? output : (arrived.items ?? []);
   const all: Arrived = {
-    text: said.text.trim() === '' ? arrived.text : said.text,
+    text: texts.text.trim() === '' ? arrived.text : texts.text,
     reasoning: reasoningIn(body) || arrived.reasoning,
     ...(body.usage == null ? {} : { usage: usageOf(body.model ?? model, countsIn(body.usage)) }),
     ...(request.talk === undefined ? {} : { items, calls: callsIn(items) }),
@@ -175,7 +175,7 @@ export function readResponse(
   });
   switch (body.status) {
     case 'completed':
-      return completed(all, said.refusal, raw, request);
+      return completed(all, texts.refusal, raw, request);
     case 'incomplete':
       return incomplete(all, body.incomplete_details?.reason || 'no reason given', raw, request);
     case 'failed':
@@ -240,7 +240,7 @@ const countsIn = (usage: NonNullable<ResponseBody['usage']>) =>
 
 /** The answer's text and refusals. Where a model also comments its work in messages, only those marked as the final
  *  answer count. */
-function saidIn(body: Pick<z.infer<ReturnType<typeof readSchema>>, 'output' | 'output_text'>): {
+function textsIn(body: Pick<z.infer<ReturnType<typeof readSchema>>, 'output' | 'output_text'>): {
   readonly text: string;
   readonly refusal: string;
 } {

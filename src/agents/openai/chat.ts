@@ -64,7 +64,7 @@ type CallPiece = Partial<NonNullable<Delta['tool_calls']>[number]>;
 
 /** Puts the pieces of an answer together. */
 function gathering(request: Request, onText: Call['onText']) {
-  const said = responsePieces(request.maxAnswerBytes, onText);
+  const pieces = responsePieces(request.maxAnswerBytes, onText);
   const calls: { id: string; name: string; arguments: string }[] = [];
   const latest = new Map<number, (typeof calls)[number]>();
   let refusal = '';
@@ -86,9 +86,9 @@ function gathering(request: Request, onText: Call['onText']) {
     call.arguments += textOr(piece.function?.arguments);
   };
   const addDelta = (delta: Delta): void => {
-    said.add(textOr(delta.reasoning_content ?? delta.reasoning), 'reasoning');
+    pieces.add(textOr(delta.reasoning_content ?? delta.reasoning), 'reasoning');
     const content = contentOf(delta.content);
-    said.add(content, 'answer');
+    pieces.add(content, 'answer');
     refusal += textOr(delta.refusal);
     for (const call of delta.tool_calls ?? []) addCall(call);
     if (finish === undefined || (content === '' && !delta.tool_calls?.length)) return;
@@ -96,7 +96,7 @@ function gathering(request: Request, onText: Call['onText']) {
     finish = undefined;
   };
   return {
-    arrived: said.arrived,
+    arrived: pieces.arrived,
     add(chunk: Chunk): void {
       if (chunk.usage != null) usage = chatUsage(chunk, request.model);
       const choice = chunk.choices?.[0] as Choice | undefined;
@@ -108,7 +108,7 @@ function gathering(request: Request, onText: Call['onText']) {
     /** The answer; undefined where it is not whole. `torn`: the connection broke. */
     end(torn: boolean): ModelResponse | undefined {
       if (finish === undefined || (torn && isEarly)) return undefined;
-      const arrived = said.arrived();
+      const arrived = pieces.arrived();
       const numbered = calls.map((call, n) => ({
         ...call,
         id: call.id || `call_${request.talk?.turns.length ?? 0}_${n}`,

@@ -2,7 +2,7 @@
 import type { FailedReport } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Park } from '../../core/outcome.ts';
-import { isDown, saidWait } from '../program/failure.ts';
+import { isDown, waitNamed } from '../program/failure.ts';
 import type { Part } from './request.ts';
 
 /** An answer, or one event of it, is larger than `maxAnswerBytes` allows. */
@@ -66,10 +66,10 @@ function refusal(
   facts: FailureFacts,
 ): RequestFailure {
   const code = typeof error.code === 'string' ? error.code : (error.type ?? '');
-  const said = `${error.param ?? ''} ${error.message}`;
+  const message = `${error.param ?? ''} ${error.message}`;
   const isOfRequest = status === 400 || status === 422;
   const advice =
-    isOfRequest && /\btemperature\b/i.test(said) ? ': leave out --llm-temperature for this model' : '';
+    isOfRequest && /\btemperature\b/i.test(message) ? ': leave out --llm-temperature for this model' : '';
   const reason = `${oneLine(error.message)}${advice}`;
   const trouble = troubleBy(status, code, reason, facts) ?? notAccepted(reason, facts);
   const retryAfterMs = askedWait(headers, facts.clock) ?? trouble.report.retryAfterMs;
@@ -78,7 +78,7 @@ function refusal(
     status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
       ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
       : trouble.report.park;
-  const part = isOfRequest ? partIn(said) : undefined;
+  const part = isOfRequest ? partIn(message) : undefined;
   return {
     ...trouble,
     status,
@@ -100,7 +100,7 @@ const parts: readonly (readonly [Part, RegExp])[] = [
   ['sealed', /\b(?:include|encrypted|store)\b/i],
   ['stream', /\bstream(?:ing)?\b/i],
 ];
-const partIn = (said: string): Part | undefined => parts.find(([, named]) => named.test(said))?.[0];
+const partIn = (message: string): Part | undefined => parts.find(([, named]) => named.test(message))?.[0];
 
 /** A connection that broke, or brought no answer. */
 export const lost = (reason: string): RequestFailure => ({ ...passing(reason), lost: true });
@@ -126,13 +126,13 @@ export function faultFailure(
 ): RequestFailure {
   // Some servers have an HTTP status as the code, also as a number.
   const code = String(fault?.code ?? fault?.type ?? '');
-  const said = oneLine(String(fault?.message ?? (code === '' ? 'no reason given' : code)));
+  const message = oneLine(String(fault?.message ?? (code === '' ? 'no reason given' : code)));
   const status = /^[45]\d\d$/.test(code) ? Number(code) : undefined;
-  const known = troubleBy(status, code, said, facts);
+  const known = troubleBy(status, code, message, facts);
   if (known !== undefined) return known;
-  if (status !== undefined) return notAccepted(said, facts);
-  if (code === '') return finalFailure(`${facts.shown} ended the answer as failed: ${said}`);
-  return config(`${facts.shown} does not answer this prompt (${code}): ${said}`);
+  if (status !== undefined) return notAccepted(message, facts);
+  if (code === '') return finalFailure(`${facts.shown} ended the answer as failed: ${message}`);
+  return config(`${facts.shown} does not answer this prompt (${code}): ${message}`);
 }
 
 /** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status. */
@@ -144,47 +144,47 @@ const broken = /^(?:server_error|internal_error|vector_store_timeout)$/;
 function troubleBy(
   status: number | undefined,
   code: string,
-  said: string,
+  message: string,
   facts: FailureFacts,
 ): RequestFailure | undefined {
   const { model, shown } = facts;
   if (unpaid.test(code) || status === 402) {
-    const reason = `the quota of the key at ${shown} is used up (${said}): check its plan and billing`;
+    const reason = `the quota of the key at ${shown} is used up (${message}): check its plan and billing`;
     return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
   }
   if (status === 401 || status === 403 || code === 'invalid_api_key')
     return config(
-      `the key was refused by ${shown} (${said}): set OPENAI_API_KEY to a key that may use "${model}" there`,
+      `the key was refused by ${shown} (${message}): set OPENAI_API_KEY to a key that may use "${model}" there`,
       'auth',
     );
   if (status === 404 || code === 'model_not_found')
     return config(
-      `model "${model}" was not found at ${shown} (${said}): check the name (llm_model, --model, FACTORY_MODEL) ` +
+      `model "${model}" was not found at ${shown} (${message}): check the name (llm_model, --model, FACTORY_MODEL) ` +
         'and OPENAI_BASE_URL',
     );
-  if (status === 429 || /^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(said))
-    return limited(said, facts);
-  const trouble = `${shown} is in trouble (${said})`;
+  if (status === 429 || /^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(message))
+    return limited(message, facts);
+  const trouble = `${shown} is in trouble (${message})`;
   const failed = (status ?? 0) >= 500;
   if (isDown(status ?? 0) || overloaded.test(code) || (failed && code === webPage)) return outage(trouble);
   if (status === 409 || failed || broken.test(code)) return passing(trouble);
   return undefined;
 }
 
-const notAccepted = (said: string, { shown, model }: FailureFacts): RequestFailure =>
-  config(`${shown} does not accept the request for "${model}": ${said}`);
+const notAccepted = (message: string, { shown, model }: FailureFacts): RequestFailure =>
+  config(`${shown} does not accept the request for "${model}": ${message}`);
 
 const config = (reason: string, kind?: Park['kind']): RequestFailure => ({
   report: { ...api('config', reason), ...(kind === undefined ? {} : { park: { kind } }) },
   again: false,
 });
 
-function limited(said: string, { shown, clock }: FailureFacts): RequestFailure {
+function limited(message: string, { shown, clock }: FailureFacts): RequestFailure {
   const now = clock.now();
-  const wait = saidWait(said, now);
+  const wait = waitNamed(message, now);
   return {
     report: {
-      ...api('infra', `too many requests for ${shown} (${said})`),
+      ...api('infra', `too many requests for ${shown} (${message})`),
       ...(wait === undefined
         ? { park: { kind: 'quota', unsaid: true } }
         : { park: { kind: 'quota', wakeAtMs: now.getTime() + wait }, retryAfterMs: wait }),
@@ -208,7 +208,7 @@ function askedWait(headers: Headers, clock: Clock): number | undefined {
   const after = value('retry-after');
   const now = Date.parse(value('date') ?? '') || clock.now().getTime();
   const resets = ['requests', 'tokens'].flatMap((limit) => {
-    const reset = saidWait(`try again in ${value(`x-ratelimit-reset-${limit}`)}`, clock.now());
+    const reset = waitNamed(`try again in ${value(`x-ratelimit-reset-${limit}`)}`, clock.now());
     const isUsedUp = Number(value(`x-ratelimit-remaining-${limit}`) ?? 0) <= 0;
     return reset !== undefined && isUsedUp ? [reset] : [];
   });
@@ -254,8 +254,8 @@ export const webPage = 'factory_web_page';
 export function pageIn(text: string, type: string): string | undefined {
   if (!/\bhtml\b/i.test(type) && !/^\s*(?:<!doctype html|<html|<head|<body)\b/i.test(text)) return undefined;
   const found = /<title\b[^>]*>([^<]*)/i.exec(text) ?? /<h1\b[^>]*>([^<]*)/i.exec(text);
-  const said = plain(found?.[1] ?? '') || plain(text.slice(0, 10_000).replace(/<[^>]*>?/g, ' '));
-  return said === '' ? 'a web page' : `a web page, "${said.slice(0, 120)}"`;
+  const sentence = plain(found?.[1] ?? '') || plain(text.slice(0, 10_000).replace(/<[^>]*>?/g, ' '));
+  return sentence === '' ? 'a web page' : `a web page, "${sentence.slice(0, 120)}"`;
 }
 
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();

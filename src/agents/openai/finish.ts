@@ -68,17 +68,17 @@ export function finishToolFor(task: TaskWords): ToolSpec {
 export type TaskWords = Pick<AgentTask, 'tested' | 'schema' | 'settings' | 'named'>;
 
 /** A message without calls: the end, if there is something in it. `finish`: the model may call that. */
-export function lastMessage(said: string, finish: boolean, task: TaskWords): LastMessage {
-  if (said.trim() === '') {
+export function lastMessage(lastText: string, finish: boolean, task: TaskWords): LastMessage {
+  if (lastText.trim() === '') {
     const reply = finish ? 'call finish' : 'answer with the text that was asked for';
     return { why: 'its answer was empty', reply: `Your answer was empty. Continue the work, or ${reply}.` };
   }
-  if (!finish) return { report: { kind: 'answered', text: said } };
-  const read = finished(said, false, task);
+  if (!finish) return { report: { kind: 'answered', text: lastText } };
+  const read = finished(lastText, false, task);
   if ('report' in read) return read;
   // Prose is an answer as well; what tries to be an outcome must be a valid one.
-  const isOutcome = /^\s*(?:```\w*\s*)?\{/.test(said) && /"outcome"\s*:/.test(said);
-  const report = isOutcome ? undefined : reportOfText(task, said);
+  const isOutcome = /^\s*(?:```\w*\s*)?\{/.test(lastText) && /"outcome"\s*:/.test(lastText);
+  const report = isOutcome ? undefined : reportOfText(task, lastText);
   if (report !== undefined && report.kind !== 'failed') return { report };
   const why = report === undefined ? read.problem : report.reason;
   return { why, reply: `${why}. Call finish instead.` };
@@ -87,11 +87,11 @@ export function lastMessage(said: string, finish: boolean, task: TaskWords): Las
 /** The outcome that the model reports. `othersFailed`: another call of the same turn failed, which the model did not know
  *  when it reported. */
 export function finished(
-  said: string,
+  lastText: string,
   othersFailed: boolean,
   task: TaskWords,
 ): { readonly report: AgentReport } | { readonly problem: string } {
-  const read = parseAnswer(said, wordsFor(task));
+  const read = parseAnswer(lastText, wordsFor(task));
   if ('problem' in read) return { problem: `the answer ${read.problem}` };
   const { answer } = read;
   const reserved = reservedKeyIn(answer.updates);
@@ -99,7 +99,7 @@ export function finished(
     return { problem: `context_updates may not set "${reserved}", which is reserved for the engine` };
   if (othersFailed && answer.outcome !== 'fail' && answer.outcome !== 'retry')
     return { problem: 'other calls of this turn failed: look at their results, then call finish alone' };
-  const value = asJson(said);
-  const response = `${typeof value === 'string' ? said.trim() : JSON.stringify(value, null, 2)}\n`;
+  const value = asJson(lastText);
+  const response = `${typeof value === 'string' ? lastText.trim() : JSON.stringify(value, null, 2)}\n`;
   return { report: { kind: 'finished', ...answer, response } };
 }

@@ -52,7 +52,7 @@ class Conversation {
   readonly #turns: Turn[] = [];
   /** Tokens of the conversation so far, by the server's last count: the next turn sends at least these. */
   #sends = 0;
-  #said = '';
+  #lastText = '';
   #empty = 0;
 
   constructor(
@@ -143,7 +143,7 @@ class Conversation {
     const { text, usage, items = [], calls = [] } = answer;
     const { maxTokens, uncounted, finish } = this.#loop;
     this.#sends = usage?.input_tokens ?? 0;
-    if (text.trim() !== '') this.#said = text;
+    if (text.trim() !== '') this.#lastText = text;
     // What the model says in two turns are two paragraphs.
     if (text !== '' && calls.length > 0) show(this.#task, '\n\n');
     this.#turns.push({ by: 'model', text, items, calls });
@@ -177,8 +177,8 @@ class Conversation {
     const why = kind === 'failed' ? { class: report.class, reason: report.reason } : {};
     this.#record.add({ type: 'end', kind, ...outcome, ...why, usage: this.#deps.used() ?? null });
     await this.#record.save();
-    const keepsText = kind === 'failed' && report.response === undefined && this.#said !== '';
-    return keepsText ? { ...report, response: this.#said } : report;
+    const keepsText = kind === 'failed' && report.response === undefined && this.#lastText !== '';
+    return keepsText ? { ...report, response: this.#lastText } : report;
   }
 }
 

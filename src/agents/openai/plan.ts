@@ -54,13 +54,13 @@ function pollWaits(
   const names = { pollMs: 'FACTORY_POLL_INTERVAL', pollDeadlineMs: 'FACTORY_POLL_DEADLINE' } as const;
   const waits: { pollMs?: number; pollDeadlineMs?: number } = {};
   for (const key of ['pollMs', 'pollDeadlineMs'] as const) {
-    const said = wordOf(env[names[key]]);
-    if (said === undefined) continue;
-    const ms = durationMs(said);
+    const text = wordOf(env[names[key]]);
+    if (text === undefined) continue;
+    const ms = durationMs(text);
     if (ms === undefined || ms === 0) {
       return agentProblem(
         'agent-wait',
-        `${names[key]} is "${said}", which is no length of time`,
+        `${names[key]} is "${text}", which is no length of time`,
         'write it like 5s or 40m',
       );
     }

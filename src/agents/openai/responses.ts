@@ -62,10 +62,10 @@ const withRest = (later: ModelResponse, broken: ModelResponse): ModelResponse =>
 });
 
 async function streamed(request: Request, { watch, onText, refused }: Call): Promise<ModelResponse> {
-  const said = responsePieces(request.maxAnswerBytes, onText);
+  const pieces = responsePieces(request.maxAnswerBytes, onText);
   const items: unknown[] = [];
   const arrived = (): Arrived => ({
-    ...said.arrived(),
+    ...pieces.arrived(),
     ...(request.talk === undefined ? {} : { items }),
   });
   let gap = '';
@@ -76,11 +76,11 @@ async function streamed(request: Request, { watch, onText, refused }: Call): Pro
     switch (event.type) {
       case 'response.output_text.delta':
         isWhole = false;
-        said.add(textOr(event.delta), 'answer');
+        pieces.add(textOr(event.delta), 'answer');
         return undefined;
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        said.add(`${gap}${textOr(event.delta)}`, 'reasoning');
+        pieces.add(`${gap}${textOr(event.delta)}`, 'reasoning');
         gap = '';
         return undefined;
       case 'response.reasoning_summary_part.done':
@@ -199,14 +199,14 @@ async function inBackground(request: Request, { watch, refused, passed }: Call):
     ...(request.talk === undefined ? {} : { store: true }),
   };
   for (;;) {
-    const begun = await response(request, watch, { path: '/responses', body }, (client) =>
+    const opened = await response(request, watch, { path: '/responses', body }, (client) =>
       client.responses.create(body, { signal: watch.signal }),
     );
-    if (begun.kind === 'pending') return polled(begun, request, watch);
-    if (begun.kind !== 'trouble' || watch.stopped !== undefined) return begun;
-    if (!(await tries.wait(begun.trouble)))
-      return withTries(begun, begun.trouble, tries, 'in the background');
-    passed(begun);
+    if (opened.kind === 'pending') return polled(opened, request, watch);
+    if (opened.kind !== 'trouble' || watch.stopped !== undefined) return opened;
+    if (!(await tries.wait(opened.trouble)))
+      return withTries(opened, opened.trouble, tries, 'in the background');
+    passed(opened);
   }
 }
 

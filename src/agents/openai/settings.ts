@@ -30,7 +30,7 @@ export const openaiAttributes = {
   max_turns: attr(count(1), 'How often the model may answer in one session with tools.', { default: '50' }),
 } as const satisfies AttributeTable;
 
-type Wanted = NodeSettings &
+type OpenAiAttributes = NodeSettings &
   Settings<typeof openaiAttributes> &
   Pick<Settings<typeof codexAttributes>, 'codex.block_read_paths'>;
 
@@ -58,25 +58,26 @@ export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' |
   readonly api: Api;
   readonly loop: Loop | undefined;
 } {
-  const said: Partial<Wanted> = task.settings;
-  const { read_scope: only, allowed_write_paths: writable } = said;
-  const isOpen = said['openai.allow_read_scenarios'] === true || said['codex.allow_read_scenarios'] === true;
-  const tools = said['openai.tools'];
+  const values: Partial<OpenAiAttributes> = task.settings;
+  const { read_scope: only, allowed_write_paths: writable } = values;
+  const isOpen =
+    values['openai.allow_read_scenarios'] === true || values['codex.allow_read_scenarios'] === true;
+  const tools = values['openai.tools'];
   const loop = {
     tools: tools ?? toolNames,
-    finish: task.schema === undefined && said.response_file === undefined,
-    maxTurns: said.max_turns ?? openaiAttributes.max_turns.otherwise,
-    maxTokens: said.max_tokens,
+    finish: task.schema === undefined && values.response_file === undefined,
+    maxTurns: values.max_turns ?? openaiAttributes.max_turns.otherwise,
+    maxTokens: values.max_tokens,
     uncounted: task.uncounted === true,
-    runMs: said['openai.run_timeout'] ?? openaiAttributes['openai.run_timeout'].otherwise,
+    runMs: values['openai.run_timeout'] ?? openaiAttributes['openai.run_timeout'].otherwise,
     scope: {
-      hidden: [...(isOpen ? [] : [scenarios]), ...(said['codex.block_read_paths'] ?? [])],
+      hidden: [...(isOpen ? [] : [scenarios]), ...(values['codex.block_read_paths'] ?? [])],
       ...(only === undefined ? {} : { only }),
       ...(writable === undefined ? {} : { writable }),
     },
   };
-  const mode = said['agent.mode'] ?? (tools === undefined ? 'single' : 'agent');
-  return { api: said['openai.api'] ?? 'auto', loop: mode === 'agent' ? loop : undefined };
+  const mode = values['agent.mode'] ?? (tools === undefined ? 'single' : 'agent');
+  return { api: values['openai.api'] ?? 'auto', loop: mode === 'agent' ? loop : undefined };
 }
 
 /* Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */

@@ -10,11 +10,11 @@ export type Executable = { readonly path: string } | { readonly problem: string 
  *  what to do where there is none of that name. */
 export async function findExecutable(
   what: string,
-  wanted: { readonly configured: string; readonly path: string },
+  program: { readonly configured: string; readonly path: string },
   searchPath: string | undefined,
   install: string,
 ): Promise<Executable> {
-  const { configured, path } = wanted;
+  const { configured, path } = program;
   if (path.includes('/')) {
     const problem = await whyNot(path);
     return problem === undefined

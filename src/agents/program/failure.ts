@@ -14,7 +14,7 @@ const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 
 /** Milliseconds; undefined where the sentence names no time that can be read. Times of day are those of this machine unless a
  *  zone is named. */
-export const saidWait = (text: string, now: Date): number | undefined =>
+export const waitNamed = (text: string, now: Date): number | undefined =>
   lengthIn(text) ?? untilStamp(text, now) ?? untilMoment(text, now);
 
 /** `usage limit reached|1760000000`: seconds since 1970. */
@@ -87,8 +87,8 @@ function partsIn(at: Date, zone: string | undefined): Parts {
     ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, hourCycle: 'h23' },
     ...(zone === undefined ? {} : { timeZone: zone }),
   });
-  const said = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-  const part = (type: Intl.DateTimeFormatPartTypes): number => said.get(type) ?? 0;
+  const zoned = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes): number => zoned.get(type) ?? 0;
   return {
     ...{ year: part('year'), month: part('month') - 1, day: part('day') },
     ...{ hour: part('hour'), minute: part('minute') },
@@ -99,9 +99,9 @@ const utc = ({ year, month, day, hour, minute }: Parts): number => Date.UTC(year
 
 /** In milliseconds since 1970. The zone's distance from UTC is that of the moment itself, not of now. */
 function momentIn(parts: Parts, zone: string | undefined): number {
-  const wanted = utc(parts);
+  const target = utc(parts);
   const distance = (at: number) => utc(partsIn(new Date(at), zone)) - Math.floor(at / 60_000) * 60_000;
-  return wanted - distance(wanted - distance(wanted));
+  return target - distance(target - distance(target));
 }
 
 /* What the HTTP status of a model's server means, whichever program met it. */

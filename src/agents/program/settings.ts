@@ -36,8 +36,8 @@ export type SettingsTask = Pick<AgentTask, 'settings' | 'model' | 'workspace'>;
 
 /** What a node says about its agent, else what the variables say that stand for its attributes, by the attributes' names
  *  without the agent's. */
-type Said<T extends AttributeTable, A extends string> = {
-  readonly said: {
+type AgentValues<T extends AttributeTable, A extends string> = {
+  readonly values: {
     readonly [K in keyof T as K extends `${A}.${infer Name}` ? Name : never]: Settings<T>[K] | undefined;
   };
   /** The attribute or variable that says it, for messages. */
@@ -45,27 +45,30 @@ type Said<T extends AttributeTable, A extends string> = {
 };
 
 /** `prefix`: of its variables, such as `FACTORY_CLAUDE`. */
-export function saidOf<T extends AttributeTable, A extends string>(
+export function readSettings<T extends AttributeTable, A extends string>(
   [agent, table, prefix]: readonly [A, T, string],
   { settings }: Pick<AgentTask, 'settings'>,
   env: Environment,
-): Said<T, A> {
+): AgentValues<T, A> {
   const ofNode: Readonly<Record<string, unknown>> = settings;
-  const said: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   const variables = new Map<string, string>();
   for (const [key, spec] of Object.entries(table)) {
     if (!key.startsWith(`${agent}.`)) continue;
     const name = key.slice(agent.length + 1);
     const variable = `${prefix}_${name.toUpperCase()}`;
-    said[name] = ofNode[key];
+    values[name] = ofNode[key];
     const text = env[variable]?.trim() ?? '';
     // A default, and a time of 0, say nothing.
-    const isSaid = said[name] !== spec.otherwise && said[name] !== undefined && said[name] !== 0;
-    if (isSaid || text === '') continue;
-    said[name] = readVariable(variable, text, spec);
+    const isSet = values[name] !== spec.otherwise && values[name] !== undefined && values[name] !== 0;
+    if (isSet || text === '') continue;
+    values[name] = readVariable(variable, text, spec);
     variables.set(name, variable);
   }
-  return { said: said as Said<T, A>['said'], from: (name) => variables.get(name) ?? `${agent}.${name}` };
+  return {
+    values: values as AgentValues<T, A>['values'],
+    from: (name) => variables.get(name) ?? `${agent}.${name}`,
+  };
 }
 
 function readVariable(variable: string, text: string, spec: AttributeSpec): unknown {
@@ -96,28 +99,28 @@ type Common = {
 
 export function programSettings(
   agent: 'codex' | 'claude' | 'command',
-  { said, from }: { readonly said: Common; from(name: string): string },
+  { values, from }: { readonly values: Common; from(name: string): string },
   { settings, model, workspace }: SettingsTask,
   { env, ...flags }: ProgramDefaults,
 ): ProgramSettings {
-  const { path, workdir } = said;
-  const ofNode = from('model') === `${agent}.model` ? said.model : undefined;
+  const { path, workdir } = values;
+  const ofNode = from('model') === `${agent}.model` ? values.model : undefined;
   return {
     executable: { configured: path, path: /\/|\.\./.test(path) ? pathIn(workspace, path) : path },
     workdir: workdir === undefined ? workspace : pathIn(workspace, workdir).replace(/(?<=.)\/+$/, ''),
-    model: ofNode ?? model ?? flags.model ?? said.model ?? given(env['FACTORY_MODEL']),
+    model: ofNode ?? model ?? flags.model ?? values.model ?? given(env['FACTORY_MODEL']),
     effort: settings.reasoning_effort ?? flags.effort ?? given(env['FACTORY_EFFORT']),
-    envKeys: (said.env_keys ?? []).map((name) => {
+    envKeys: (values.env_keys ?? []).map((name) => {
       if (!/^[A-Za-z_]\w*$/.test(name))
         throw new BadSetting(`${from('env_keys')}: "${name}" is no name of a variable`);
       return name;
     }),
     hidden: [
       ...(settings[`${agent}.allow_read_scenarios`] === true ? [] : [scenarios]),
-      ...(said.block_read_paths ?? []).map((path) => hiddenPath(path, from('block_read_paths'))),
+      ...(values.block_read_paths ?? []).map((path) => hiddenPath(path, from('block_read_paths'))),
     ],
-    timeoutMs: said.timeout || undefined,
-    heartbeatMs: said.heartbeat || 15_000,
+    timeoutMs: values.timeout || undefined,
+    heartbeatMs: values.heartbeat || 15_000,
   };
 }
 

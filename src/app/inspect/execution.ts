@@ -18,7 +18,7 @@ import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
-import type { InspectDoors } from './rows.ts';
+import type { InspectHost } from './rows.ts';
 import { findExecution, groupedExecutions } from './run.ts';
 import type { ExecutionRow, ExecutionView, RunRow, ShownText } from './shapes.ts';
 
@@ -31,16 +31,16 @@ export async function inspectExecution(
   dir: string,
   node: string,
   visit: number | undefined,
-  doors: InspectDoors & { readonly env: Environment },
+  host: InspectHost & { readonly env: Environment },
 ): Promise<ExecutionView | Refusal> {
-  const run = await readForViews(dir, doors);
+  const run = await readForViews(dir, host);
   if ('problems' in run) return run;
   const { executions } = await groupedExecutions(run);
   const row = findExecution(executions, node, visit);
   if ('problems' in row) return row;
   const view = await executionViewOf(run, row);
   if (!areMasked(view.state, run.row.status)) return { ...view, excerpt: '', output: [] };
-  const mask = masker(textsToMask(doors.env));
+  const mask = masker(textsToMask(host.env));
   return { ...view, output: view.output.map((one) => ({ ...one, text: mask(one.text) })) };
 }
 

@@ -1,7 +1,7 @@
 /** The executions of a run from its journal and its events. */
 import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
-import { isPaused, reasonOf, toldReason } from '../../core/outcome.ts';
+import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
@@ -12,10 +12,10 @@ export const executionName = ({ node, visit }: { readonly node: string; readonly
   `${node}@${visit}`;
 
 /** What the events say of one execution. `paused`: milliseconds from an interruption to the resume that executes it again. */
-type Told = { began: string; paused: number; waits: { at: string; ms: number }[]; type: string };
+type ExecutionEvents = { began: string; paused: number; waits: { at: string; ms: number }[]; type: string };
 
-export type ToldExecutions = {
-  readonly of: ReadonlyMap<string, Told>;
+export type EventHistory = {
+  readonly of: ReadonlyMap<string, ExecutionEvents>;
   /** The execution that began last. */
   readonly latest: { readonly node: string; readonly visit: number } | undefined;
   /** `seq` of the last event; 0 without any. */
@@ -23,9 +23,9 @@ export type ToldExecutions = {
 };
 
 /** Reads the events of a run once. */
-export async function readEvents(reader: RunReader): Promise<ToldExecutions> {
-  const of = new Map<string, Told>();
-  let latest: ToldExecutions['latest'];
+export async function readEvents(reader: RunReader): Promise<EventHistory> {
+  const of = new Map<string, ExecutionEvents>();
+  let latest: EventHistory['latest'];
   let seq = 0;
   let last: { epoch: unknown; time: number } | undefined;
   let paused = 0;
@@ -45,8 +45,8 @@ export async function readEvents(reader: RunReader): Promise<ToldExecutions> {
       else before.paused += paused;
       paused = 0;
     } else if (type === 'StageRetrying' && latest !== undefined) {
-      const told = of.get(executionName(latest));
-      told?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
+      const seen = of.get(executionName(latest));
+      seen?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
     }
   }
   return { of, latest, seq };
@@ -80,7 +80,7 @@ function callsOf(records: Iterable<CallRecord>): ReadonlyMap<string, Calls> {
 
 export type ExecutionFacts = {
   readonly history: RunHistory;
-  readonly events: ToldExecutions;
+  readonly events: EventHistory;
   readonly graph: Graph | undefined;
   readonly status: RunRow['status'];
   readonly now: Date;
@@ -101,7 +101,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
     const { node, node_type, outcome, at, usage } = visit;
     const took = Math.round(visit.took_ms ?? Math.max(0, visit.elapsed_ms - elapsed));
     elapsed = visit.elapsed_ms;
-    const told = events.of.get(executionName(visit));
+    const seen = events.of.get(executionName(visit));
     const called = calls.get(executionName(visit));
     return {
       node,
@@ -109,10 +109,10 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       type: node_type,
       label: labelOf(graph, node),
       state: failedAt === visit ? 'fail' : outcome.status,
-      began_at: told?.began ?? new Date(Date.parse(at) - took).toISOString(),
+      began_at: seen?.began ?? new Date(Date.parse(at) - took).toISOString(),
       ended_at: at,
       took_ms: took,
-      ...waitsOf(told),
+      ...waitsOf(seen),
       model_ms: called?.ms ?? 0,
       class: outcome.status === 'fail' ? outcome.class : null,
       reason: facts.withheld(node)
@@ -132,7 +132,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
   return open === undefined ? rows : [...rows, open];
 }
 
-const waitsOf = ({ waits }: Pick<Told, 'waits'> = { waits: [] }) => ({
+const waitsOf = ({ waits }: Pick<ExecutionEvents, 'waits'> = { waits: [] }) => ({
   waits,
   waited_ms: waits.reduce((sum, { ms }) => sum + ms, 0),
   attempts: 1 + waits.length,
@@ -144,7 +144,7 @@ const labelOf = (graph: Graph | undefined, node: string): string => {
 };
 
 const wholeReason = ({ outcome }: VisitRecord): string =>
-  outcome.status === 'fail' ? toldReason(outcome.reason, outcome.attribution) : reasonOf(outcome);
+  outcome.status === 'fail' ? reasonWithAttribution(outcome.reason, outcome.attribution) : reasonOf(outcome);
 
 /** Without lines of the holdout; where nothing else is known, the class alone. */
 function cleanReason({ outcome, context }: VisitRecord): string {
@@ -159,27 +159,27 @@ function unfinished(
   visits: readonly VisitRecord[],
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> | undefined {
-  const open = history.begun ?? events.latest;
+  const open = history.open ?? events.latest;
   if (open === undefined) return undefined;
   const { node, visit } = open;
   // The next one of this node: neither finished, nor of before a fork.
   if (visits.findLast((one) => one.node === node)?.visit !== (visit === 1 ? undefined : visit - 1))
     return undefined;
-  const told = events.of.get(executionName(open));
-  const began = told?.began ?? history.last.at;
+  const seen = events.of.get(executionName(open));
+  const began = seen?.began ?? history.last.at;
   const called = calls.get(executionName(open));
   const running = status === 'running';
   const end = running ? now.getTime() : Math.max(Date.parse(began), Date.parse(history.last.at));
   return {
     node,
     visit,
-    type: graph?.nodes.get(node)?.type ?? told?.type ?? '',
+    type: graph?.nodes.get(node)?.type ?? seen?.type ?? '',
     label: labelOf(graph, node),
     state: running ? 'running' : isPaused(status) ? 'suspended' : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),
-    took_ms: Math.max(0, end - Date.parse(began) - (told?.paused ?? 0)),
-    ...waitsOf(told),
+    took_ms: Math.max(0, end - Date.parse(began) - (seen?.paused ?? 0)),
+    ...waitsOf(seen),
     model_ms: (called?.ms ?? 0) + (called?.began === undefined ? 0 : Math.max(0, end - called.began)),
     class: null,
     reason: '',
@@ -204,7 +204,7 @@ function howOf(visit: VisitRecord): string {
   if (next_node !== route.next && next_node !== null) return 'a goal gate sends it back';
   switch (route.how) {
     case 'condition':
-      return takenIn(route)?.condition ?? 'a condition is true';
+      return chosenEdge(route)?.condition ?? 'a condition is true';
     case 'label':
       return `label "${outcome.label}"`;
     case 'suggested':
@@ -217,5 +217,5 @@ function howOf(visit: VisitRecord): string {
 }
 
 /** The edge that was taken. */
-export const takenIn = ({ next, candidates }: NonNullable<VisitRecord['route']>) =>
+export const chosenEdge = ({ next, candidates }: NonNullable<VisitRecord['route']>) =>
   candidates.find((one) => one.to === next && one.matched && one.lost === undefined);

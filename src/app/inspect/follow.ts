@@ -77,14 +77,14 @@ async function look(
   events: ReturnType<typeof eventReader>,
   reader: ReturnType<typeof liveTextReader> | undefined,
 ): Promise<readonly Followed[]> {
-  const told = [...(await events.read())];
-  if (reader === undefined || told.length >= mostEvents) return told.map(({ item }) => item);
+  const fresh = [...(await events.read())];
+  if (reader === undefined || fresh.length >= mostEvents) return fresh.map(({ item }) => item);
   const texts = [...reader.read()];
   // The start of their execution is among the events that are there now. The rest of a file that is replaced meanwhile belongs
   // to an execution whose end is among them.
-  told.push(...(await events.read()));
-  if (told.length > 0) texts.push(...reader.read(false));
-  return merged(told, texts.map(timedText));
+  fresh.push(...(await events.read()));
+  if (fresh.length > 0) texts.push(...reader.read(false));
+  return merged(fresh, texts.map(timedText));
 }
 
 const timedText = ({ text, begins }: ReadText): Timed => ({

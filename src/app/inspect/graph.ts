@@ -1,7 +1,7 @@
 /** A pipeline with what a run did in it. */
 import type { Graph } from '../../core/graph.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
-import { takenIn } from './executions.ts';
+import { chosenEdge } from './executions.ts';
 import { pipelineGraph } from './pipeline-graph.ts';
 import type { ExecutionRow, GraphView } from './shapes.ts';
 
@@ -12,10 +12,10 @@ export type GraphFacts = {
 };
 
 export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFacts): GraphView {
-  const taken = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const { node, route } of visits) {
-    const edge = route === undefined ? undefined : takenIn(route);
-    if (edge !== undefined) count(taken, JSON.stringify([node, edge.to, edge.condition]));
+    const edge = route === undefined ? undefined : chosenEdge(route);
+    if (edge !== undefined) count(counts, JSON.stringify([node, edge.to, edge.condition]));
   }
   const asked = new Map<string, number>();
   for (const { type, node } of calls) if (type === 'CallStarted') count(asked, node);
@@ -35,7 +35,7 @@ export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFac
     nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
     edges: edges.map((edge) => ({
       ...edge,
-      taken: taken.get(JSON.stringify([edge.from, edge.to, edge.condition])) ?? 0,
+      taken: counts.get(JSON.stringify([edge.from, edge.to, edge.condition])) ?? 0,
     })),
   };
 }

@@ -6,8 +6,8 @@ import type { Manifest } from '../../core/records/manifest.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
-import { executionsOf, readEvents, type ToldExecutions } from './executions.ts';
-import { type InspectDoors, inspectRow } from './rows.ts';
+import { type EventHistory, executionsOf, readEvents } from './executions.ts';
+import { type InspectHost, inspectRow } from './rows.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
 import { type Withheld, withheldIn } from './withheld.ts';
 
@@ -18,15 +18,15 @@ export type InspectedRun = {
   readonly manifest: Manifest;
   readonly graph: Graph | undefined;
   readonly history: RunHistory;
-  readonly events: ToldExecutions;
+  readonly events: EventHistory;
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];
   /** Whether texts of this node are withheld: it may see the holdout, and the run has reached no exit. */
   readonly withheld: Withheld;
 };
 
 /** Reads the run in `dir`, or answers why it cannot be read. */
-export async function readForViews(dir: string, doors: InspectDoors): Promise<InspectedRun | Refusal> {
-  const row = await inspectRow(dir, doors);
+export async function readForViews(dir: string, host: InspectHost): Promise<InspectedRun | Refusal> {
+  const row = await inspectRow(dir, host);
   if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
   const reader = openRun(dir);
   const history = reader.history();
@@ -40,7 +40,7 @@ export async function readForViews(dir: string, doors: InspectDoors): Promise<In
   const executions = executionsOf({
     ...{ history, events, graph, withheld },
     status: row.status,
-    now: doors.clock.now(),
+    now: host.clock.now(),
   });
   return {
     dir,

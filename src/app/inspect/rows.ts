@@ -22,7 +22,7 @@ import { openGraphs, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
-export type InspectDoors = Pick<Host, 'cwd' | 'clock' | 'called'>;
+export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'>;
 
 const startSchema = once(() =>
   manifestSchema().pick({
@@ -54,12 +54,12 @@ const madeSchema = once(() =>
 );
 
 /** The runs of a directory, newest first. */
-export const inspectRows = async (runsDir: string, doors: InspectDoors): Promise<readonly RunRow[]> =>
-  openRunList(runsDir, doors).rows();
+export const inspectRows = async (runsDir: string, host: InspectHost): Promise<readonly RunRow[]> =>
+  openRunList(runsDir, host).rows();
 
 /** The row of the run in `dir`; undefined if there is none. */
-export const inspectRow = async (dir: string, doors: InspectDoors): Promise<RunRow | undefined> =>
-  openRunList(resolve(dir, '..'), doors).row(basename(resolve(dir)));
+export const inspectRow = async (dir: string, host: InspectHost): Promise<RunRow | undefined> =>
+  openRunList(resolve(dir, '..'), host).row(basename(resolve(dir)));
 
 /** A list of runs for a process that asks often: a run is read again only when one of its files has changed, or while it
  *  runs. */
@@ -72,7 +72,7 @@ export interface OpenRunList {
 
 type Known = { readonly is: string; readonly row: RunRow };
 
-export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
+export function openRunList(runsDir: string, host: InspectHost): OpenRunList {
   const known = new Map<string, Known>();
   const graphs = openGraphs();
   const row = async (name: string): Promise<RunRow | undefined> => {
@@ -81,7 +81,7 @@ export function openRunList(runsDir: string, doors: InspectDoors): OpenRunList {
     const is = identityOf(dir);
     if (is === undefined) return undefined;
     if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
-    const read = await readRow(name, dir, doors, graphs).catch((error: unknown) =>
+    const read = await readRow(name, dir, host, graphs).catch((error: unknown) =>
       unreadableRow(name, dir, error),
     );
     known.set(name, { is: identityOf(dir) ?? '', row: read });
@@ -156,8 +156,8 @@ function systemReason(error: unknown): string | undefined {
 
 type Graphs = ReturnType<typeof openGraphs>;
 
-async function readRow(name: string, dir: string, doors: InspectDoors, graphs: Graphs): Promise<RunRow> {
-  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, doors.clock);
+async function readRow(name: string, dir: string, host: InspectHost, graphs: Graphs): Promise<RunRow> {
+  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
   const graph = start === undefined ? undefined : graphs(start);
@@ -167,7 +167,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
-    summary.status === 'running' ? await waitingFor(layout(dir).events, doors.clock.now()) : undefined;
+    summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
   const headline = headlineOf({
     ...(waiting === undefined ? {} : { waiting }),
     summary,
@@ -190,7 +190,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     reason: summary.reason,
     started_at: summary.startedAt,
     ended_at: summary.status === 'running' || standing.at === '' ? null : standing.at,
-    elapsed_ms: elapsedOf(summary, standing.at, doors),
+    elapsed_ms: elapsedOf(summary, standing.at, host),
     spent: summary.spent,
     progress,
     at_node: summary.nextNode === '' ? null : summary.nextNode,
@@ -200,7 +200,7 @@ async function readRow(name: string, dir: string, doors: InspectDoors, graphs: G
     delivered,
     forked_from: summary.forkedFrom,
     replay_of: summary.replayOf,
-    next: await nextIn(dir, summary, delivered === false ? start : undefined, doors),
+    next: await nextIn(dir, summary, delivered === false ? start : undefined, host),
     acts: actsOf(summary, standing.steps, commits > 0),
     run_dir: dir,
   };
@@ -212,7 +212,7 @@ const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
   madeSchema().safeParse(jsonOf(layout(dir).result)).data ?? { commits: [] };
 
 /** Of a running one, the time until now. */
-function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectDoors): number {
+function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectHost): number {
   const since = status === 'running' && at !== '' ? clock.now().getTime() - Date.parse(at) : 0;
   return Math.round(elapsedMs + Math.max(0, since || 0));
 }
@@ -221,7 +221,7 @@ async function nextIn(
   dir: string,
   summary: RunSummary,
   undelivered: Start | undefined,
-  { cwd, called = { program: 'factory' } }: InspectDoors,
+  { cwd, called = { program: 'factory' } }: InspectHost,
 ): Promise<string> {
   if (undelivered === undefined) {
     const stood = { ...summary, resumable: summary.nextNode !== '' };

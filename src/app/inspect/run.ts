@@ -1,7 +1,7 @@
 /** A run as one view: its executions, groups, graph, cause and result. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { layout } from '../../core/records/layout.ts';
-import { toldOf } from '../../core/records/manifest.ts';
+import { holdoutFacts } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
 import { loadOrders } from '../../run/orders.ts';
 import { printed } from '../../run/result.ts';
@@ -12,20 +12,17 @@ import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
 import { nodeRowsOf } from './nodes.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
-import type { InspectDoors } from './rows.ts';
+import type { InspectHost } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
 import { whyOf } from './why.ts';
 
 /** The run in `dir`, whole; or why it cannot be read. */
-export async function inspectRun(dir: string, doors: InspectDoors): Promise<RunView | Refusal> {
-  const run = await readForViews(dir, doors);
-  return 'problems' in run ? run : viewOf(run, doors);
+export async function inspectRun(dir: string, host: InspectHost): Promise<RunView | Refusal> {
+  const run = await readForViews(dir, host);
+  return 'problems' in run ? run : viewOf(run, host);
 }
 
-export async function viewOf(
-  run: InspectedRun,
-  doors: Pick<InspectDoors, 'cwd' | 'called'>,
-): Promise<RunView> {
+export async function viewOf(run: InspectedRun, host: Pick<InspectHost, 'cwd' | 'called'>): Promise<RunView> {
   const { dir, row, manifest, graph, history, events, executions } = run;
   const { holdout } = manifest;
   const { dated, from } = pricesOf(manifest);
@@ -44,9 +41,9 @@ export async function viewOf(
         ? { name: '', direction: 'TB', nodes: [], edges: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
-    result: row.status === 'running' ? null : resultIn(dir, doors),
+    result: row.status === 'running' ? null : resultIn(dir, host),
     last_event: events.seq,
-    holdout: holdout === undefined ? null : toldOf(holdout),
+    holdout: holdout === undefined ? null : holdoutFacts(holdout),
     prices: { dated, from },
     nodes: await nodeRowsOf(run),
     failure: failed === '' ? null : { node: failed, output: printed({ context }, failed) },
@@ -98,7 +95,7 @@ async function orderTitles(dir: string): Promise<ReadonlyMap<string, string>> {
 /** `result.json` of a run, with the places that it has now; null if it is missing or not readable. */
 export function resultIn(
   dir: string,
-  { cwd, called = { program: 'factory' } }: Pick<InspectDoors, 'cwd' | 'called'>,
+  { cwd, called = { program: 'factory' } }: Pick<InspectHost, 'cwd' | 'called'>,
 ): RunResult | null {
   const result = runResultSchema().safeParse(jsonOf(layout(dir).result)).data;
   if (result === undefined) return null;

@@ -13,14 +13,14 @@ import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
-import type { InspectDoors } from './rows.ts';
+import type { InspectHost } from './rows.ts';
 import type { Cause } from './shapes.ts';
 
 const most = { lines: 5, characters: 400 } as const;
 
 /** What `factory why` answers with, of the run in `dir`. */
-export async function inspectWhy(dir: string, doors: InspectDoors): Promise<WhyReport | Refusal> {
-  const run = await readForViews(dir, doors);
+export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyReport | Refusal> {
+  const run = await readForViews(dir, host);
   if ('problems' in run) return run;
   const { run_id, status } = run.row;
   return { schema_version: 1, run_id, status, ...(await whyOf(run)) };
@@ -68,8 +68,8 @@ function failureOf(run: InspectedRun) {
   const isCause = ended?.exit_node !== null || reasons.some((one) => row.reason.includes(one));
   if (last === null || visit === undefined || !isCause)
     return { visit: undefined, lines: [row.reason, ...where(run)] };
-  const told = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
-  const clean = withheld(last.node) ? (told?.reason ?? '') : (told?.reason ?? last.reason);
+  const execution = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
+  const clean = withheld(last.node) ? (execution?.reason ?? '') : (execution?.reason ?? last.reason);
   const output = printed({ context }, last.node);
   return {
     visit,
@@ -170,11 +170,11 @@ async function evidenceFiles(
   const folder = await folderOf(dir, visit);
   const names = Object.keys(visit.artifacts ?? {});
   const failing = visit.commands?.findLast(({ exit_code }) => exit_code !== 0);
-  const wanted = [
+  const expectations = [
     ...(failing === undefined ? [] : [failing.stderr, failing.stdout]),
     ...['verification.results.json', 'response.md', 'status.json', 'workspace.diff.json'],
   ].filter((name) => names.includes(name) && (!withheld(visit.node) || name === 'status.json'));
-  return wanted
+  return expectations
     .map((name) => `${folder}/${name}`)
     .filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
     .slice(0, 3);

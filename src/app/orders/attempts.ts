@@ -156,15 +156,15 @@ async function commandsOf(
 
 /** The parsing of an order's files as a command that failed; the program parses them itself. */
 async function parsingOf(reason: string, dir: string): Promise<JsonObject> {
-  const said = reason.replace(/^verify_failed: /, '');
+  const cause = reason.replace(/^verify_failed: /, '');
   const paths = { out: join(dir, 'verify_0_stdout.txt'), err: join(dir, 'verify_0_stderr.txt') };
   await writeFileAtomic(paths.out, '');
-  await writeFileAtomic(paths.err, `${said}\n`);
+  await writeFileAtomic(paths.err, `${cause}\n`);
   return {
     command: ['factory', 'order', 'apply'],
     exit_code: 1,
     stdout_trunc: '',
-    stderr_trunc: trunc(`${said}\n`),
+    stderr_trunc: trunc(`${cause}\n`),
     stdout_path: paths.out,
     stderr_path: paths.err,
     duration_seconds: null,

@@ -27,7 +27,7 @@ import { recordDelivery } from '../delivered.ts';
 import type { Finished } from '../types.ts';
 import { type OrderEnding, writeReport } from './report.ts';
 import type { OrderRequest } from './sources.ts';
-import type { OrderDoors } from './types.ts';
+import type { OrderHost } from './types.ts';
 
 export type OrderResult = {
   readonly run_id: string;
@@ -54,13 +54,13 @@ export async function landOrder(
   request: OrderRequest,
   { result, code }: Finished,
   notes: readonly string[],
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<OrderResult> {
-  const gitDir = await commonGitDir(request.repo, doors.env);
-  const effect = await effectOf(request, result, doors);
+  const gitDir = await commonGitDir(request.repo, host.env);
+  const effect = await effectOf(request, result, host);
   const landed =
     result.status === 'completed' && !effect.none
-      ? await landRun(request, result, gitDir, doors)
+      ? await landRun(request, result, gitDir, host)
       : { ...nothingLanded, tree: effect.tree };
   const interrupted = landed.interrupted || result.status === 'interrupted' || isPaused(result.status);
   const passed = result.status === 'completed' && !landed.untrusted;
@@ -74,7 +74,7 @@ export async function landOrder(
     tree: landed.tree,
     commits: landed.commit === null || !landed.onBranch ? [] : [landed.commit],
     push: landed.push,
-    finishedAt: doors.clock.now().toISOString(),
+    finishedAt: host.clock.now().toISOString(),
   });
   const exported = request.out_dir === null ? [] : await exportArtifacts(request, request.out_dir);
   if (gitDir !== undefined && result.status === 'completed' && !effect.none && landed.ended)
@@ -97,7 +97,7 @@ export async function landOrder(
     artifacts: request.artifacts,
     run_dir: result.run_dir,
     push: landed.push,
-    notes: [...notes, ...effect.notes, ...auditNotes(result, doors), ...landed.notes, ...exported],
+    notes: [...notes, ...effect.notes, ...auditNotes(result, host), ...landed.notes, ...exported],
   };
 }
 
@@ -109,7 +109,7 @@ const noEffect =
 async function effectOf(
   { repo, baseline, digest, work_order_id }: OrderRequest,
   { status, evidence }: RunResult,
-  { env }: OrderDoors,
+  { env }: OrderHost,
 ): Promise<{ readonly none: boolean; readonly tree: string | null; readonly notes: readonly string[] }> {
   const some = { none: false, tree: null, notes: [] };
   if (status !== 'completed' || evidence?.unchanged_orders?.includes(work_order_id) !== true) return some;
@@ -120,7 +120,7 @@ async function effectOf(
   return { none: true, tree: tree.ok ? tree.text : null, notes: [] };
 }
 
-const auditNotes = ({ audit, run_dir }: RunResult, { cwd }: OrderDoors): readonly string[] =>
+const auditNotes = ({ audit, run_dir }: RunResult, { cwd }: OrderHost): readonly string[] =>
   audit === undefined || audit.errors === 0
     ? []
     : [`the audit has found ${countedItems(audit.errors, 'error')}: factory audit ${namedRun(run_dir, cwd)}`];
@@ -157,10 +157,10 @@ async function landRun(
   request: OrderRequest,
   result: RunResult,
   gitDir: string | undefined,
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<RunLanding> {
   const { repo, branch, baseline: base } = request;
-  const { env } = doors;
+  const { env } = host;
   const run = layout(result.run_dir);
   // Without a sandbox a check can write there.
   const reader = openRun(result.run_dir);
@@ -182,7 +182,7 @@ async function landRun(
     return { ...made, reason: bytes.refused.problem, notes: [bytes.refused.fix] };
   const held = lockDirectory(gitDir);
   const { run_id, digest } = request;
-  const began_at = doors.clock.now().toISOString();
+  const began_at = host.clock.now().toISOString();
   await beginLanding(
     gitDir,
     { run_id, run_dir: result.run_dir, digest, repo, branch, base, head, began_at },
@@ -197,7 +197,7 @@ async function landRun(
     if (!(error instanceof GitError)) throw error;
     return { halfDone: error.message };
   });
-  const named = namedRun(result.run_dir, doors.cwd);
+  const named = namedRun(result.run_dir, host.cwd);
   if ('halfDone' in landed) {
     const next = `factory resume ${named}`;
     return { ...made, reason: landed.halfDone, ended: false, notes: [`check the repository, then: ${next}`] };
@@ -207,13 +207,13 @@ async function landRun(
     return { ...made, reason: landed.problem, notes: [fix] };
   }
   await settleTree([repo, gitDir]);
-  recordDelivery(run.root, { to: repo, branch, head }, doors.clock, (message) => doors.log('warn', message));
+  recordDelivery(run.root, { to: repo, branch, head }, host.clock, (message) => host.log('warn', message));
   const warnings = made.commit === null ? [] : await filterWarning(sourceGit(repo, env), { base, head }, env);
   const notes = [...landed.notes, ...bytes.warnings, ...warnings];
   const done = { ...made, onBranch: true, notes };
   if (!request.push || made.commit === null) return done;
-  const pushed = await push({ repo, branch, env, signal: doors.signal, held }, doors.spawn);
-  if (!doors.signal.aborted || pushed.ok || pushed.remote === '') return { ...done, push: pushed };
+  const pushed = await push({ repo, branch, env, signal: host.signal, held }, host.spawn);
+  if (!host.signal.aborted || pushed.ok || pushed.remote === '') return { ...done, push: pushed };
   const reason = 'interrupted before the branch was pushed';
   return { ...done, push: pushed, reason, interrupted: true, ended: false };
 }
@@ -222,7 +222,7 @@ async function landRun(
 async function bytesThere(
   { repo, baseline }: OrderRequest,
   of: { readonly historyDir: string; readonly head: string },
-  env: OrderDoors['env'],
+  env: OrderHost['env'],
 ): Promise<ReturnType<typeof differenceWords>> {
   if (of.head === baseline) return { warnings: [] };
   try {

@@ -16,7 +16,7 @@ import { acquireLock } from '../../run/lock.ts';
 import type { OrderResult } from './land.ts';
 import { resumeOrder } from './run-order.ts';
 import { findRequest } from './sources.ts';
-import { type OrderDoors, type OrderRefusal, refusedOrder } from './types.ts';
+import { type OrderHost, type OrderRefusal, refusedOrder } from './types.ts';
 
 /** `interrupted`: the run whose landing was interrupted, and how it ended now. */
 type Work<T> = (interrupted?: { readonly digest: string; readonly result: OrderResult }) => Promise<T>;
@@ -25,14 +25,14 @@ type Work<T> = (interrupted?: { readonly digest: string; readonly result: OrderR
  *  completed, except that of `resumes`, which `work` resumes itself. */
 export async function withRepositoryLock<T>(
   repo: string,
-  doors: OrderDoors & { readonly resumes?: string },
+  host: OrderHost & { readonly resumes?: string },
   work: Work<T>,
 ): Promise<T | OrderRefusal> {
-  const gitDir = await commonGitDir(repo, doors.env);
+  const gitDir = await commonGitDir(repo, host.env);
   // `work` refuses what is not a repository.
   if (gitDir === undefined) return work();
   const place = lockDirectory(gitDir);
-  const answer = await lockIn(place, doors);
+  const answer = await lockIn(place, host);
   if (answer.kind === 'refused')
     return refusedOrder(1, `another run works on the repository ${repo}: ${answer.why}`, answer.fix);
   const { lock } = answer;
@@ -42,15 +42,15 @@ export async function withRepositoryLock<T>(
     const landing = await unfinishedLanding(gitDir).catch(unreadable(repo));
     if (landing === undefined) return await work();
     if ('problem' in landing) return refusedOrder(1, landing.problem, landing.fix);
-    const problem = await recoverLanding(landing, gitDir, doors.env).catch(notRecovered(landing));
+    const problem = await recoverLanding(landing, gitDir, host.env).catch(notRecovered(landing));
     if (problem !== undefined) return refusedOrder(1, problem.problem, problem.fix);
-    if (landing.run_id === doors.resumes) return await work();
-    const result = await completeLanding(landing, gitDir, doors);
+    if (landing.run_id === host.resumes) return await work();
+    const result = await completeLanding(landing, gitDir, host);
     return await work(result === undefined ? undefined : { digest: landing.digest, result });
   } finally {
     // The lock ends with this process in any case, and a full disk has stopped more than its release.
     await lock.release().catch((error: unknown) => {
-      doors.log('warn', 'the lock of the repository could not be released', { why: systemWords(error) });
+      host.log('warn', 'the lock of the repository could not be released', { why: systemWords(error) });
     });
     open();
   }
@@ -58,7 +58,7 @@ export async function withRepositoryLock<T>(
 
 async function lockIn(
   place: string,
-  { clock, takeOver, resumes }: OrderDoors & { readonly resumes?: string },
+  { clock, takeOver, resumes }: OrderHost & { readonly resumes?: string },
 ) {
   try {
     makeFolder(place);
@@ -80,12 +80,12 @@ async function lockIn(
 async function completeLanding(
   landing: Landing,
   gitDir: string,
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<OrderResult | undefined> {
   const request = await findRequest(landing.run_dir).catch(() => undefined);
-  const result = request === undefined ? undefined : await resumeOrder(landing.run_dir, doors);
+  const result = request === undefined ? undefined : await resumeOrder(landing.run_dir, host);
   if (result !== undefined && !('problems' in result)) return result;
-  doors.log('warn', 'a run that was interrupted while it landed cannot be resumed', { run: landing.run_id });
+  host.log('warn', 'a run that was interrupted while it landed cannot be resumed', { run: landing.run_id });
   await endLanding(gitDir, [landing.repo, gitDir]);
   return undefined;
 }

@@ -22,14 +22,14 @@ import {
   readRequest,
   requestFile,
 } from './sources.ts';
-import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from './types.ts';
+import { type OrderHost, type OrderRefusal, type OrderSettings, refusedOrder } from './types.ts';
 
 /** Builds the order and lands its commits. The caller holds the repository's lock. A refusal leaves nothing behind. */
 export async function runOrder(
   repo: Repository,
   source: OrderSource,
   settings: OrderSettings & { readonly runId: string },
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<OrderResult | OrderRefusal> {
   const { raw, loaded } = source;
   const { order } = loaded;
@@ -40,12 +40,12 @@ export async function runOrder(
       ...{ name: settings.branch, reuse: settings.reuse, create: settings.create, commit: settings.commit },
       ...{ plannerRun: planner_ref?.planner_run_id, runId: settings.runId },
     },
-    doors.env,
+    host.env,
   );
   if ('problem' in choice) return refusedOrder(1, choice.problem, choice.fix);
   if (choice.baseline === repo.head) {
     // The workspace has the changes, and the commit of the order would publish them.
-    const ignored = await ignoredChanges(sourceGit(repo.top, doors.env), repo.top, order.allowed_files);
+    const ignored = await ignoredChanges(sourceGit(repo.top, host.env), repo.top, order.allowed_files);
     if (ignored.length > 0)
       return refusedOrder(
         1,
@@ -81,12 +81,12 @@ export async function runOrder(
     max_attempts: settings.maxAttempts,
     timeout_seconds: settings.timeoutSeconds,
     batch: settings.batch,
-    started_at: doors.clock.now().toISOString(),
-    program: await ownCommit(doors.env),
+    started_at: host.clock.now().toISOString(),
+    program: await ownCommit(host.env),
   };
-  const unusable = await placesProblem(request, settings, doors);
+  const unusable = await placesProblem(request, settings, host);
   if (unusable !== undefined) return unusable;
-  return begin(request, source, settings, exempt.note === undefined ? [] : [exempt.note], doors);
+  return begin(request, source, settings, exempt.note === undefined ? [] : [exempt.note], host);
 }
 
 async function begin(
@@ -94,7 +94,7 @@ async function begin(
   { raw, loaded }: OrderSource,
   settings: OrderSettings,
   notes: readonly string[],
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<OrderResult | OrderRefusal> {
   const plan = join(request.artifacts, 'work_order.input.json');
   await writeSorted(plan, raw);
@@ -120,12 +120,12 @@ async function begin(
     ...(settings.script === undefined ? {} : { agent_script: settings.script }),
   };
   const place = { runsDir: settings.runsDir, runId: request.run_id };
-  const read = await readPipeline(join(packageRoot(), 'pipelines', 'build.dot'), doors.cwd);
+  const read = await readPipeline(join(packageRoot(), 'pipelines', 'build.dot'), host.cwd);
   const ended =
     read.graph === undefined
       ? { problems: read.found }
-      : await startRun(withoutExample(read.graph, settings), place, flags, doors);
-  if (!('problems' in ended)) return landOrder(request, ended, notes, doors);
+      : await startRun(withoutExample(read.graph, settings), place, flags, host);
+  if (!('problems' in ended)) return landOrder(request, ended, notes, host);
   // The artifacts of another process's run with this id stay.
   if (!(await exists(join(place.runsDir, place.runId))))
     await rm(request.artifacts, { recursive: true, force: true });
@@ -141,7 +141,7 @@ function withoutExample(graph: Graph, { agent, script }: Pick<OrderSettings, 'ag
 /** Resumes an order's run, or completes what follows its last node. The caller holds the repository's lock. */
 export async function resumeOrder(
   runDir: string,
-  doors: OrderDoors,
+  host: OrderHost,
   bounds: Bounds = {},
 ): Promise<OrderResult | OrderRefusal> {
   const request = await readRequest(runDir);
@@ -151,19 +151,19 @@ export async function resumeOrder(
     acceptChanges: false,
     // Another version of this program has another `build.dot`, which a user cannot accept.
     keepsTexts: true,
-    ...(doors.takeOver === true ? { takeOver: true } : {}),
+    ...(host.takeOver === true ? { takeOver: true } : {}),
     ...bounds,
   };
-  const ended = await resumeRun(resolve(runDir), undefined, flags, doors);
+  const ended = await resumeRun(resolve(runDir), undefined, flags, host);
   if ('problems' in ended) return { problems: ended.problems, code: ended.code ?? 2 };
-  return landOrder(request, ended, [], doors);
+  return landOrder(request, ended, [], host);
 }
 
 /** Checks that the directories of the run can be used and do not make the repository dirty; creates that of the artifacts. */
 async function placesProblem(
   request: OrderRequest,
   { runsDir, artifacts, out }: OrderSettings,
-  { env }: OrderDoors,
+  { env }: OrderHost,
 ): Promise<OrderRefusal | undefined> {
   const { repo } = request;
   const dirs = checkDirs({ workdir: repo, runsdir: runsDir });

@@ -8,7 +8,7 @@ import { listRuns } from '../../run/summary.ts';
 import { hadNoEffect, type OrderResult } from './land.ts';
 import { resumeOrder, runOrder } from './run-order.ts';
 import { findRequest, type OrderSource } from './sources.ts';
-import { type OrderDoors, type OrderRefusal, type OrderSettings, refusedOrder } from './types.ts';
+import { type OrderHost, type OrderRefusal, type OrderSettings, refusedOrder } from './types.ts';
 
 /** The name of an order's file, and how to read it when its turn comes. */
 export type BatchItem = {
@@ -40,48 +40,48 @@ export async function runBatch(
   repo: string,
   items: readonly BatchItem[],
   settings: OrderSettings,
-  doors: OrderDoors,
+  host: OrderHost,
   progress: BatchProgress,
 ): Promise<BatchResult | BatchRefusal> {
   const orders: BatchResult['orders'][number][] = [];
   const stop = (why: OrderRefusal): BatchRefusal => ({ ...why, orders });
   let { branch } = settings;
   // Whether an order of this batch is on the branch.
-  let begun = false;
+  let hasBatch = false;
   for (const [at, { name, read }] of items.entries()) {
-    if (doors.signal.aborted) return { exit_code: 130, branch: branch ?? null, orders };
+    if (host.signal.aborted) return { exit_code: 130, branch: branch ?? null, orders };
     const source = await read();
     if ('problems' in source) return stop(source);
     progress.begins(at + 1, name, source.loaded.order.title);
-    const there = await inspect(repo, doors.env);
+    const there = await inspect(repo, host.env);
     if ('problem' in there) return stop(refusedOrder(1, there.problem, there.fix));
     // Without --branch, the batch continues on the branch that an earlier command has left checked out.
     branch ??=
       settings.commit === undefined && there.branch.startsWith('factory/') ? there.branch : undefined;
-    const tip = await tipOf(there, branch, settings.commit, doors);
-    const commit = await committed(there, tip.commit, source, doors);
+    const tip = await tipOf(there, branch, settings.commit, host);
+    const commit = await committed(there, tip.commit, source, host);
     if (commit !== undefined) {
-      begun ||= tip.onBranch;
+      hasBatch ||= tip.onBranch;
       progress.skips(commit);
       orders.push({ name, skipped: true, commit, work_order_id: source.loaded.order.id });
       continue;
     }
-    if (settings.branch === undefined && !begun) branch = undefined;
-    const wanted: OrderSettings = {
+    if (settings.branch === undefined && !hasBatch) branch = undefined;
+    const orderSettings: OrderSettings = {
       ...settings,
       branch,
       auto: settings.branch === undefined,
-      reuse: begun || settings.reuse,
-      create: !begun && settings.create,
+      reuse: hasBatch || settings.reuse,
+      create: !hasBatch && settings.create,
     };
-    const result = await resumeOrStart(there, source, wanted, tip.commit, doors);
+    const result = await resumeOrStart(there, source, orderSettings, tip.commit, host);
     if ('problems' in result) return stop(result);
     progress.ends(result);
     orders.push({ name, skipped: false, ...result });
     if (result.verdict === 'NO_CHANGE') continue;
     branch = result.branch;
     if (result.exit_code !== 0) return { exit_code: result.exit_code, branch, orders };
-    begun = true;
+    hasBatch = true;
   }
   const isIdle = orders.length > 0 && orders.every((one) => !one.skipped && one.verdict === 'NO_CHANGE');
   return { exit_code: isIdle ? 1 : 0, branch: branch ?? null, orders };
@@ -92,7 +92,7 @@ async function tipOf(
   repo: Repository,
   branch: string | undefined,
   commit: string | undefined,
-  { env }: OrderDoors,
+  { env }: OrderHost,
 ): Promise<{ readonly commit: string | undefined; readonly onBranch: boolean }> {
   const git = sourceGit(repo.top, env);
   const tip = branch === undefined ? undefined : await commitNamed(git, `refs/heads/${branch}`);
@@ -105,7 +105,7 @@ async function committed(
   repo: Repository,
   tip: string | undefined,
   { loaded }: OrderSource,
-  { env }: OrderDoors,
+  { env }: OrderHost,
 ): Promise<string | undefined> {
   if (tip === undefined) return undefined;
   const commit = (await appliedOrders(repo.top, tip, env))[loaded.digest];
@@ -120,16 +120,16 @@ async function resumeOrStart(
   source: OrderSource,
   settings: OrderSettings,
   tip: string | undefined,
-  doors: OrderDoors,
+  host: OrderHost,
 ): Promise<OrderResult | OrderRefusal> {
-  const runDir = await interruptedRun(repo, source, settings, tip, doors);
+  const runDir = await interruptedRun(repo, source, settings, tip, host);
   if (runDir !== undefined) {
-    const resumed = await resumeOrder(runDir, doors, settings.bounds);
+    const resumed = await resumeOrder(runDir, host, settings.bounds);
     if (!('problems' in resumed)) return resumed;
     const why = resumed.problems[0]?.message ?? '';
-    doors.log('warn', `an interrupted run cannot be resumed, so a new one starts: ${why}`);
+    host.log('warn', `an interrupted run cannot be resumed, so a new one starts: ${why}`);
   }
-  return runOrder(repo, source, { ...settings, runId: newRunId(doors.clock) }, doors);
+  return runOrder(repo, source, { ...settings, runId: newRunId(host.clock) }, host);
 }
 
 /** The newest run of the same order that began at the same commit and was interrupted, or whose commits did not land. */
@@ -138,7 +138,7 @@ async function interruptedRun(
   { loaded }: OrderSource,
   { batch, commit, branch, auto, runsDir }: OrderSettings,
   tip: string | undefined,
-  { clock }: OrderDoors,
+  { clock }: OrderHost,
 ): Promise<string | undefined> {
   if (commit !== undefined) return undefined;
   for (const { dir, status } of await listRuns(runsDir, clock)) {

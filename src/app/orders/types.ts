@@ -38,4 +38,4 @@ export type OrderSettings = {
 };
 
 /** `takeOver`: of a resume; see `RunFlags`. */
-export type OrderDoors = Host & { readonly spawn: Spawn; readonly takeOver?: boolean };
+export type OrderHost = Host & { readonly spawn: Spawn; readonly takeOver?: boolean };

@@ -130,11 +130,11 @@ function textsOf(
 
 function edgeGroup(edge: ViewEdge, at: number, place: GraphLayout['edges'][number] | undefined): string {
   if (place === undefined) throw new Error(`Internal: no place for edge ${at}`);
-  const taken = edge.taken > 0;
+  const isRoute = edge.taken > 0;
   const fails = isFailureEdge(edge);
-  const colour = colours[taken ? 'ink' : 'line'][0];
-  const classes = ['edge', ...(taken ? ['taken'] : []), ...(fails ? ['failure'] : [])].join(' ');
-  const width = taken ? 2.5 : 1;
+  const colour = colours[isRoute ? 'ink' : 'line'][0];
+  const classes = ['edge', ...(isRoute ? ['taken'] : []), ...(fails ? ['failure'] : [])].join(' ');
+  const width = isRoute ? 2.5 : 1;
   const lines = edgeLines(edge);
   return [
     `<g id="edge-${at}" class="${classes}" data-edge="${at}" data-from="${escaped(edge.from)}" data-to="${escaped(edge.to)}">`,

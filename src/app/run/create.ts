@@ -144,17 +144,17 @@ async function fill(begins: Begins, building: string, final: string) {
   };
   const keep = textsToKeep(seed, terms);
   const texts = [...Object.values(seed.inputs.files), ...Object.values(keep)];
-  const begun = await seed.workspace(at, terms, texts, goOn);
-  if ('problem' in begun) return begun;
+  const filled = await seed.workspace(at, terms, texts, goOn);
+  if ('problem' in filled) return filled;
   await writeInputs(seed, at);
   const sealed = await seed.seal(at);
   if ('problem' in sealed) return sealed;
-  const { snapshots } = begun;
-  const snapshot = await snapshots.take(begun.before, goOn);
+  const { snapshots } = filled;
+  const snapshot = await snapshots.take(filled.before, goOn);
   // If the runs directory lies inside a package, that package's `type` must not apply to the product's files.
   await writeJson(at.barrier, { private: true });
   const manifest: Manifest = {
-    ...manifestOf(begins, layout(final).workspace, begun.origin),
+    ...manifestOf(begins, layout(final).workspace, filled.origin),
     ...(sealed.holdout === undefined ? {} : { holdout: sealed.holdout }),
     ...textsByName(keep),
     files: await immutableFiles(building),
@@ -163,7 +163,7 @@ async function fill(begins: Begins, building: string, final: string) {
   const start = { at: request.startedAt, snapshot: snapshot.id, final };
   const { history, notes } = await seed.journal(building, manifest, start);
   return {
-    notes: [...begun.notes, ...sealed.notes, ...copyNotes(snapshot.tree, sealed.files), ...notes],
+    notes: [...filled.notes, ...sealed.notes, ...copyNotes(snapshot.tree, sealed.files), ...notes],
     state: history && { manifest, history, snapshots, snapshot },
   };
 }

@@ -78,7 +78,7 @@ async function suspendForRoom(
     const at = host.clock.now().toISOString();
     const parked: SuspendedRun = {
       status: 'paused_disk',
-      node: history.begun?.node ?? state.next_node ?? '',
+      node: history.open?.node ?? state.next_node ?? '',
       reason: `${path ?? runDir}: ${systemWords(error)}`,
       wake_at: null,
       since: at,

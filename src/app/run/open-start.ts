@@ -1,6 +1,6 @@
 /** The beginning of what this process does in a run: the first state, committed where the run is resumed, and the records of the start. */
 import { layout } from '../../core/records/layout.ts';
-import { type Manifest, toldOf } from '../../core/records/manifest.ts';
+import { holdoutFacts, type Manifest } from '../../core/records/manifest.ts';
 import { eventWriter } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { backgroundFlush } from '../../run/background.ts';
@@ -54,7 +54,7 @@ export async function startRecords(
 ) {
   const { runDir, task, recorded, manifest, resumed, lock, state, host } = run;
   const { log } = host;
-  host.begun?.(runDir);
+  host.onBegin?.(runDir);
   const writer = eventWriter(run);
   const { replay_of, holdout } = manifest;
   const answers =
@@ -74,7 +74,7 @@ export async function startRecords(
     resume: resumed,
     agent,
     sandbox: { asked, used, why },
-    ...(holdout === undefined ? {} : { holdout: toldOf(holdout) }),
+    ...(holdout === undefined ? {} : { holdout: holdoutFacts(holdout) }),
   });
   if (resumed)
     await writer.trace({
@@ -102,7 +102,7 @@ export async function startRecords(
     resumed,
     ...(fork === undefined ? {} : { forked_from: fork.from }),
   });
-  if (holdout !== undefined) log('info', 'sealed', toldOf(holdout));
+  if (holdout !== undefined) log('info', 'sealed', holdoutFacts(holdout));
   await writer.trace({ type: 'PipelineStarted', start_node: state.next_node ?? '' });
   const flusher = backgroundFlush();
   return { value: { flusher }, close: () => flusher.close() };

@@ -139,20 +139,20 @@ function withPrompts(
   graph: Graph,
   prompts: Readonly<Record<string, string>>,
 ): Graph | Refusal | undefined {
-  const wanted = Object.entries(prompts);
-  if (wanted.length === 0) return undefined;
-  for (const [id, text] of wanted) {
+  const entries = Object.entries(prompts);
+  if (entries.length === 0) return undefined;
+  for (const [id, text] of entries) {
     const problem = promptProblem(graph, id, text);
     if (problem !== undefined) return refused('usage', `--set prompt.${id}: ${problem.what}`, problem.fix);
   }
-  const statements = wanted.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
+  const statements = entries.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
   const { text } = manifest.pipeline;
   const at = text.lastIndexOf('}');
   const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
   const { graph: changed, found, counts } = checkPipeline(graph.file, whole);
   if (changed === undefined && counts !== undefined)
     return { problems: found.filter(({ severity }) => severity === 'error') };
-  if (wanted.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;
+  if (entries.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;
   return refused(
     'usage',
     'the prompts cannot be inserted into the pipeline that the run keeps',

@@ -20,14 +20,14 @@ export async function restoreWorkspace(
   runDir: string,
   { snapshot: id }: { readonly snapshot: string | null },
   run: { readonly resumed: boolean; readonly change: ResumeChange | undefined },
-  taken?: OpenSnapshots,
+  opened?: OpenSnapshots,
 ): Promise<OpenSnapshots | Refusal> {
   const at = layout(runDir);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
   // Each line of the journal flushes what it names.
   const where = { workspace: at.workspace, dir: at.contents, sync: 'later' } as const;
   try {
-    if (taken !== undefined) return { ...taken, snapshots: movedSnapshots(taken.snapshots, where) };
+    if (opened !== undefined) return { ...opened, snapshots: movedSnapshots(opened.snapshots, where) };
     const snapshots = await openSnapshots(where);
     // Files that a killed engine had hidden from an agent come back before the whole workspace is restored.
     await bringBack(at.workspace, hidingPlace(runDir));

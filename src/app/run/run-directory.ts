@@ -72,7 +72,7 @@ export async function createAtomically<Filled extends object>(
     }
     if (!(await named(building, final, first))) {
       await clear();
-      return { problems: [nameTaken(request, final)] };
+      return { problems: [nameInUse(request, final)] };
     }
     settled();
     return { ...made, runDir: final };
@@ -136,7 +136,7 @@ const cutShort = ({ reason }: AbortSignal): Diagnostic => ({
   fix: 'the same command starts it again',
 });
 
-const nameTaken = ({ runId, runsDir }: RunDirectoryRequest, final: string): Diagnostic => ({
+const nameInUse = ({ runId, runsDir }: RunDirectoryRequest, final: string): Diagnostic => ({
   code: 'usage',
   severity: 'error',
   message: `there is a run "${runId}" in ${runsDir} already`,

@@ -105,7 +105,7 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
       return 'problem' in copied ? copied : { ...copied, origin: originOf(prefix, terms) };
     },
     seal: (at) => sealAgain(old, sealed, at.root, env),
-    journal: (building, manifest, { snapshot: taken, final }) =>
+    journal: (building, manifest, { snapshot: firstSnapshot, final }) =>
       writeCopiedJournal(
         {
           dir: runDir,
@@ -115,7 +115,7 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
           exchanges: history.exchanges,
           goal: goalOf(current),
         },
-        { building, final, manifest, snapshot: taken },
+        { building, final, manifest, snapshot: firstSnapshot },
       ),
   };
 }

@@ -180,8 +180,8 @@ async function keptScriptOf(
 function override({ agent: { name, chosen_by, flags } }: Manifest, flag: string | undefined) {
   const FACTORY_EFFORT = undefined;
   if (name === '') return { FACTORY_EFFORT };
-  const asBegun = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
-  const isFake = asBegun && [undefined, name, flags?.agent].includes(flag);
+  const sameAgent = name === 'fake' && /^ATTRACT(?:ION|OR)_BACKEND$/.test(chosen_by);
+  const isFake = sameAgent && [undefined, name, flags?.agent].includes(flag);
   return { FACTORY_EFFORT, ATTRACTION_BACKEND: isFake ? name : undefined, ATTRACTOR_BACKEND: undefined };
 }
 

@@ -100,7 +100,7 @@ async function otherVars(
 
 /** Refuses a changed variable that a resume could not use: a replay keeps the inputs of the run that it follows, and without
  *  its pipeline file a run keeps all its texts. */
-async function varNotTaken(
+async function ignoredVariable(
   manifest: Manifest,
   graph: Graph | undefined,
   { vars }: ResumeFlags,
@@ -154,7 +154,7 @@ export async function checkUnchangedInputs(
         )
       : await whatChanged(manifest, graph, flags, host.cwd);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
-  const lost = await varNotTaken(manifest, graph, flags, host.cwd);
+  const lost = await ignoredVariable(manifest, graph, flags, host.cwd);
   if (lost !== undefined) return { problems: [lost] };
   const { holdout } = manifest;
   if (flags.holdout_from !== undefined && resolve(host.cwd, flags.holdout_from) !== holdout?.from)

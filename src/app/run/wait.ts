@@ -66,7 +66,7 @@ export async function stillParked(
       if ('problems' in checked) return checked;
     }
     if (!announced && begins !== undefined) await announceWaiter(runDir, host);
-    if (!announced) host.begun?.(runDir);
+    if (!announced) host.onBegin?.(runDir);
     if (!announced)
       host.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
         wake_at: parked.wake_at,

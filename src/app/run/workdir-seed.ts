@@ -51,7 +51,7 @@ export async function workdirSeed(
   const choice = { flag: flags.holdout_from, cwd, variables, workdir, runsDir: where.runsDir, env };
   const chosen = await chooseHoldout(graph, choice);
   if ('problem' in chosen) return { problems: [chosen.problem] };
-  const { wanted: holdout } = chosen;
+  const { chosen: holdout } = chosen;
   const begin: Begin = { graph, where, flags, host, workdir, holdout };
   return {
     graph,

@@ -7,7 +7,7 @@ import { stepUpdates } from '../step-context.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Creates a fix order from failed holdout scenarios. Label `fix`, or `give_up` after `fixes` of them. */
-export const orderMend = (
+export const fixOrder = (
   options: StepOptions & { readonly fixes: number },
   io: CommandIo,
 ): Promise<StepVerdict> =>

@@ -143,22 +143,22 @@ const mostSteps = 12;
 
 /** A run as one line: `start -(success)-> a -(fail)-> b`. */
 function witnessLine(steps: readonly WitnessStep[]): string {
-  const told = steps.map((step) => {
+  const walked = steps.map((step) => {
     const { node, edge } = step;
     if (step.exit === true) return node;
     const to = edge === null ? ' no edge' : '';
     return `${node} -(${howItEnds(step)})->${to}`;
   });
   const goes = steps.at(-1)?.edge?.to;
-  if (goes !== undefined) told.push(goes);
+  if (goes !== undefined) walked.push(goes);
   return (
-    told.length > mostSteps
+    walked.length > mostSteps
       ? [
-          ...told.slice(0, mostSteps / 2),
-          `… ${told.length - mostSteps} more …`,
-          ...told.slice(-mostSteps / 2),
+          ...walked.slice(0, mostSteps / 2),
+          `… ${walked.length - mostSteps} more …`,
+          ...walked.slice(-mostSteps / 2),
         ]
-      : told
+      : walked
   ).join(' ');
 }
 
@@ -181,10 +181,10 @@ const mostOfCode = 20;
 export function fewOfEach(
   found: readonly Diagnostic[],
   toTerminal: boolean,
-): { readonly told: readonly Diagnostic[]; readonly more: readonly string[] } {
-  if (!toTerminal || found.length <= mostOfCode) return { told: found, more: [] };
+): { readonly shown: readonly Diagnostic[]; readonly more: readonly string[] } {
+  if (!toTerminal || found.length <= mostOfCode) return { shown: found, more: [] };
   const seen = new Map<string, number>();
-  const told = found.filter(({ code }) => {
+  const shown = found.filter(({ code }) => {
     const count = (seen.get(code) ?? 0) + 1;
     seen.set(code, count);
     return count <= mostOfCode;
@@ -194,5 +194,5 @@ export function fewOfEach(
       ? [`and ${count - mostOfCode} more of ${code} (a file or a pipe gets all of them)`]
       : [],
   );
-  return { told, more };
+  return { shown, more };
 }

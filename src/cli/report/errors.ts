@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { type Diagnostic, wrong } from '../../core/diagnostic.ts';
 import {
-  codeToldBy,
+  codeIn,
   DiskStop,
   diskError,
   exitOfDisk,
@@ -51,7 +51,7 @@ function troubleOf(error: unknown, env: Io['env']): readonly [string, string, st
   // A full or unwritable disk is not an internal error.
   const trouble = diskError(error);
   if (trouble !== undefined && error instanceof DiskStop) return ['system', error.message, error.fix];
-  if (trouble !== undefined) return ['system', diskWords(trouble), mending(trouble.code, trouble.path, env)];
+  if (trouble !== undefined) return ['system', diskWords(trouble), fixFor(trouble.code, trouble.path, env)];
   if (!isForbiddenByNode(error)) return undefined;
   return [
     'node',
@@ -63,7 +63,7 @@ function troubleOf(error: unknown, env: Io['env']): readonly [string, string, st
 function gitFix({ missing, unanswered, message, where }: GitError, env: Io['env']): string {
   if (missing) return 'install git';
   if (unanswered) return startGitAgain;
-  if (tellsOfDisk(message)) return mending(codeToldBy(message), where, env);
+  if (tellsOfDisk(message)) return fixFor(codeIn(message), where, env);
   return 'check the repository with git fsck; put back a copy of it if there is one';
 }
 
@@ -100,7 +100,7 @@ const fixes: Readonly<Record<string, string>> = {
   ESHUTDOWN: mount,
 };
 
-function mending(code: string, path: string | undefined, env: Io['env']): string {
+function fixFor(code: string, path: string | undefined, env: Io['env']): string {
   if (isTemporary(path, env) && (code === 'ENOSPC' || code === 'EDQUOT'))
     return 'make room there, or set TMPDIR to another place';
   if (isTemporary(path, env) && ['EACCES', 'EPERM', 'EROFS', 'ENOENT'].includes(code))
@@ -141,8 +141,8 @@ export function printFindings(
   color: boolean | undefined,
 ): void {
   const colour = paints(io, io.errIsTerminal, color);
-  const { told, more } = fewOfEach(found, io.errIsTerminal);
-  for (const one of told)
+  const { shown, more } = fewOfEach(found, io.errIsTerminal);
+  for (const one of shown)
     io.err(
       `${formatDiagnostic(one, one.place === undefined ? undefined : textOf(one.place.file), colour, errColumns(io))}\n`,
     );

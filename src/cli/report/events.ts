@@ -2,7 +2,7 @@
 import { elapsedWords, localSeconds } from '../../core/amounts.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { RunEvent } from '../../core/events.ts';
-import { toldReason, waitWords } from '../../core/outcome.ts';
+import { reasonWithAttribution, waitWords } from '../../core/outcome.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { oneLine, type Paint, painter } from './run.ts';
 import { stateSign } from './states.ts';
@@ -54,7 +54,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     'node failed',
     {
       node,
-      reason: toldReason(failed.failure_reason, failed.attribution),
+      reason: reasonWithAttribution(failed.failure_reason, failed.attribution),
       class: failed.failure_class,
       elapsed_ms,
       ...(replayed === true ? { replayed } : {}),
@@ -121,7 +121,8 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   StageFailed: (event) => ({
     sign: (paint) => stateSign('fail', paint),
     more: time(event),
-    rest: event.failure_reason === '' ? 'failed' : toldReason(event.failure_reason, event.attribution),
+    rest:
+      event.failure_reason === '' ? 'failed' : reasonWithAttribution(event.failure_reason, event.attribution),
   }),
 };
 

@@ -33,8 +33,8 @@ export function runLine(head: string, row: RunRow | undefined): string {
   if (row === undefined) return `${head} removed`;
   const word = lookOf(row.status).word;
   const story = foreign(storyOf(row), '  ');
-  const stands = story.startsWith(word) ? story : `${word}${story === '' ? '' : `: ${story}`}`;
-  return `${head} ${stands}${row.next === '' ? '' : `\nnext: ${row.next}`}`;
+  const words = story.startsWith(word) ? story : `${word}${story === '' ? '' : `: ${story}`}`;
+  return `${head} ${words}${row.next === '' ? '' : `\nnext: ${row.next}`}`;
 }
 
 /** The nodes of a run as a table of that width. */

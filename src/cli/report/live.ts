@@ -159,7 +159,7 @@ export function openScreen(io: ViewIo, colour: boolean, unfolded: boolean, times
     screen.text(node, piece, channel);
     isNew = true;
   };
-  const told = exitsHeld(
+  const held = exitsHeld(
     (event) => {
       const at = times.of(event);
       draw(screen.event(event, at, io.width), at < times.now() - 4 * lookMs);
@@ -172,7 +172,7 @@ export function openScreen(io: ViewIo, colour: boolean, unfolded: boolean, times
       dir = run.dir;
       draw([oneLine(`run ${shortPath(run.dir, io.cwd)}: ${run.title}`, io.width - 1)]);
     },
-    event: told.tell,
+    event: held.tell,
     streamed: text,
     output: text,
     spent() {},

@@ -20,10 +20,10 @@ export function columns(rows: readonly (readonly string[])[]) {
   const widths = (rows[0] ?? [])
     .slice(0, -1)
     .map((_, at) => rows.reduce((most, row) => Math.max(most, columnsOf(row[at] ?? '')), 0));
-  const taken = widths.reduce((sum, wide) => sum + wide + 2, 0);
+  const used = widths.reduce((sum, wide) => sum + wide + 2, 0);
   return rows.map((row) => {
     const cells = widths.map((wide, at) => `${row[at] ?? ''}${' '.repeat(wide - columnsOf(row[at] ?? ''))}`);
-    return { cells, taken, last: row.at(-1) ?? '' };
+    return { cells, used, last: row.at(-1) ?? '' };
   });
 }
 
@@ -63,11 +63,11 @@ export function tail(text: string, room: number): string {
 
 /** A row of `columns`, its last cell cut to the width. */
 export function tableRow(
-  { cells, taken, last }: ReturnType<typeof columns>[number],
+  { cells, used, last }: ReturnType<typeof columns>[number],
   width: number,
 ): { readonly text: string; readonly before: string; readonly last: string } {
   const before = cells.map((cell) => `${cell}  `).join('');
-  const shown = oneLine(last, Math.max(12, width - taken));
+  const shown = oneLine(last, Math.max(12, width - used));
   return { text: `${before}${shown}`.trimEnd(), before, last: shown };
 }
 

@@ -79,9 +79,9 @@ function isolation({ results }: ScenarioReport): readonly string[] {
   const passed = results.filter((one) => one.outcome === 'pass');
   const lines = (word: string, note: (one: ScenarioResult) => string | undefined): readonly string[] => {
     const notes = [...new Set(passed.flatMap((one) => note(one) ?? []))];
-    return notes.map((said) => {
-      const ones = passed.filter((one) => note(one) === said);
-      return `${word}: ${said}${ones.length === results.length ? '' : ` (${namesOf(ones)})`}`;
+    return notes.map((noteText) => {
+      const ones = passed.filter((one) => note(one) === noteText);
+      return `${word}: ${noteText}${ones.length === results.length ? '' : ` (${namesOf(ones)})`}`;
     });
   };
   return [

@@ -36,7 +36,7 @@ const longMs = 10_000;
 /** Characters of a running node's output that are kept. */
 const mostKept = 4000;
 
-type Running = { node: string; visit: number; began: number; said: string; channel: Channel | undefined };
+type Running = { node: string; visit: number; began: number; text: string; channel: Channel | undefined };
 /** `lines`: of its steps; each is cut to the width when it is drawn. */
 type Order = {
   readonly now: WorkOrder;
@@ -55,12 +55,12 @@ export function runScreen(options: ScreenOptions): RunScreen {
 
   /** The line of a work order that is done. */
   const changed = (change: WorkOrder, now: number, width: number): readonly string[] => {
-    const begun = order?.now.id === change.id ? order : { now: change, began: now, lines: [] };
+    const tried = order?.now.id === change.id ? order : { now: change, began: now, lines: [] };
     order = change.done
       ? undefined
       : // Of one that is tried again the last attempt is shown.
-        { ...begun, now: change, lines: change.attempt > begun.now.attempt ? [] : begun.lines };
-    return change.done ? [head(begun, change, now, width, stateSign('done', paint))] : [];
+        { ...tried, now: change, lines: change.attempt > tried.now.attempt ? [] : tried.lines };
+    return change.done ? [head(tried, change, now, width, stateSign('done', paint))] : [];
   };
   /** The line of a work order that is not done when the run stops; of a failed run with its steps. */
   const left = (failed: boolean, now: number, width: number): readonly string[] => {
@@ -76,7 +76,7 @@ export function runScreen(options: ScreenOptions): RunScreen {
       if (event.type === 'PipelineStarted') began = now;
       began ??= now;
       if (event.type === 'StageStarted')
-        node = { node: event.node_id, visit: event.visit, began: now, said: '', channel: undefined };
+        node = { node: event.node_id, visit: event.visit, began: now, text: '', channel: undefined };
       if (event.type === 'StageCompleted' || event.type === 'StageFailed') node = undefined;
       const clock = sinceStart(now);
       const line = (columns: number) => liveLine(event, clock, paint, columns);
@@ -102,8 +102,8 @@ export function runScreen(options: ScreenOptions): RunScreen {
     text(id, text, channel) {
       if (node?.node !== id) return;
       // Of the channel that spoke last.
-      const before = node.channel === channel ? node.said : '';
-      node = { ...node, said: `${before}${text}`.slice(-mostKept), channel };
+      const before = node.channel === channel ? node.text : '';
+      node = { ...node, text: `${before}${text}`.slice(-mostKept), channel };
     },
     below(now, width) {
       const running = node === undefined ? [] : runningLines(node, now, sinceStart(now), width, options);
@@ -140,7 +140,7 @@ type LineFacts = {
 
 /** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is. */
 function runningLines(
-  { node, visit, began, said, channel }: Running,
+  { node, visit, began, text, channel }: Running,
   now: number,
   clock: number,
   columns: number,
@@ -150,7 +150,7 @@ function runningLines(
   const again = visit > 1 ? ` #${visit}` : '';
   const head = `${elapsedWords(clock).padStart(7)} … ${node}${again} ${elapsedWords(now - began)}`;
   const room = width - columnsOf(head) - 2;
-  const words = channel === 'stdout' || channel === 'stderr' ? lastLine(said, room) : tail(said, room);
+  const words = channel === 'stdout' || channel === 'stderr' ? lastLine(text, room) : tail(text, room);
   const place = now - began >= longMs ? outputOf(node, channel) : undefined;
   return [
     paint.dim(cut(words === '' ? head : `${head}  ${words}`, width)),

@@ -6,7 +6,7 @@ const count = once(() => z.number().nonnegative());
 
 /** A count or cost from a server or a program. Some report `-1` for unknown: a negative or unsafe number counts as
  *  absent, so that no sum decreases. */
-export const toldNumberSchema = once(() => z.number().nonnegative().max(Number.MAX_SAFE_INTEGER));
+export const reportedNumberSchema = once(() => z.number().nonnegative().max(Number.MAX_SAFE_INTEGER));
 
 /** Tokens and cost of one call; null if unknown. An unknown cost is never zero. */
 export const usageSchema = once(() =>
@@ -60,7 +60,8 @@ export const tokensIn = (usage: Usage): number => (usage.input_tokens ?? 0) + (u
 /** Rounds a sum of dollars to remove binary rounding errors. */
 const dollars = (usd: number): number => Math.round(usd * 1e10) / 1e10;
 
-const used = (told: number | null | undefined): number => toldNumberSchema().safeParse(told).data ?? 0;
+const used = (number: number | null | undefined): number =>
+  reportedNumberSchema().safeParse(number).data ?? 0;
 
 /** Adds a call. `usd`: its cost, null where it is unknown; `least`: a lower bound of it. */
 export function withCall(
@@ -69,7 +70,7 @@ export function withCall(
   { usd, least }: { readonly usd: number | null; readonly least: number },
   cut = false,
 ): Spent {
-  const told = cut || (usage !== null && usage.input_tokens !== null && usage.output_tokens !== null);
+  const isComplete = cut || (usage !== null && usage.input_tokens !== null && usage.output_tokens !== null);
   return {
     calls: sum.calls + 1,
     cost_usd: dollars(sum.cost_usd + used(least)),
@@ -78,7 +79,7 @@ export function withCall(
     cached_input_tokens: sum.cached_input_tokens + used(usage?.cached_input_tokens),
     output_tokens: sum.output_tokens + used(usage?.output_tokens),
     reasoning_tokens: sum.reasoning_tokens + used(usage?.reasoning_tokens),
-    unknown_tokens: sum.unknown_tokens + (told && usage?.incomplete !== true ? 0 : 1),
+    unknown_tokens: sum.unknown_tokens + (isComplete && usage?.incomplete !== true ? 0 : 1),
     cut: sum.cut + (cut ? 1 : 0),
   };
 }

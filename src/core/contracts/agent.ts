@@ -177,7 +177,7 @@ export type AgentName = (typeof agentNames)[number];
 export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;
 
 /** What every report may have. */
-type Beside = {
+type AttributeNotes = {
   /** What the call used, as far as the backend reports it. `cost_usd` where the backend itself knows it: that wins over our
    *  table of prices. */
   readonly usage?: Usage;
@@ -210,14 +210,14 @@ export type AgentReport =
       /** Stored in the context under the node's plan key. */
       readonly verificationPlan?: Json;
       readonly response: string | undefined;
-    } & Beside)
+    } & AttributeNotes)
   /** A single-turn model answered; whether the answer is any good is the next node's to judge. */
   | ({
       readonly kind: 'answered';
       readonly text: string;
       /** Set by the engine: variables whose secret values the text holds; empty where they are not known. */
       readonly secrets?: readonly string[];
-    } & Beside)
+    } & AttributeNotes)
   /** It broke: crash, no valid answer, no network, no key, time. `model`: the provider, or (of single-turn backends) the
    *  answer is the cause.
    *  `response` is what of an answer had arrived. */
@@ -232,10 +232,10 @@ export type AgentReport =
       /** Waiting (quota), a key (auth) or a payment (billing) solves it: the run is suspended, not failed. */
       readonly park?: Park;
       readonly response?: string;
-    } & Beside)
+    } & AttributeNotes)
   /** Stopped by the signal. `usage`: what is known to have been spent until then; the rest is for a list of agents: which
    *  of them was at work. */
-  | ({ readonly kind: 'cancelled' } & Pick<Beside, 'usage' | 'by' | 'spentBefore' | 'denied'>);
+  | ({ readonly kind: 'cancelled' } & Pick<AttributeNotes, 'usage' | 'by' | 'spentBefore' | 'denied'>);
 
 /** Something that can carry out a task in a directory.
  *  `work` rejects only where the task's `run` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`

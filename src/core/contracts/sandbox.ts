@@ -15,7 +15,7 @@ export type Limits = {
   readonly processes?: number | undefined;
   /** Whether the process limit was set explicitly: then a control group enforces it for root too, which costs each
    *  node milliseconds. */
-  readonly processesSaid?: boolean;
+  readonly processesConfigured?: boolean;
   readonly fileSize?: number | undefined;
 };
 

@@ -76,8 +76,8 @@ const isSameWords = ({ words }: CommandParts, other: CommandParts): boolean =>
   JSON.stringify(words) === JSON.stringify(other.words);
 const isSame = (one: CommandParts, other: CommandParts): boolean =>
   isSameWords(one, other) && JSON.stringify(one.assignments) === JSON.stringify(other.assignments);
-const beginsWith = (words: readonly string[], wanted: readonly string[]): boolean =>
-  wanted[0] !== '' && wanted.every((word, at) => word === words[at]);
+const beginsWith = (words: readonly string[], beginning: readonly string[]): boolean =>
+  beginning[0] !== '' && beginning.every((word, at) => word === words[at]);
 
 /** Whether a word after a prefix cannot keep a runner from running its tests. */
 const isHarmless = (words: readonly string[], word: string): boolean =>

@@ -16,16 +16,16 @@ export const sandboxWords: readonly SandboxWord[] = ['auto', 'bwrap', 'none'];
 export type SandboxRequest = { readonly word: SandboxWord; readonly by: string };
 
 /** The node's value, else the graph's, else `--sandbox`, else FACTORY_SANDBOX, else `auto`. */
-export function sandboxRequest(said: {
+export function sandboxRequest(given: {
   readonly node?: SandboxWord | undefined;
   readonly graph?: SandboxWord | undefined;
   readonly flag?: SandboxWord | undefined;
   readonly environment?: SandboxWord | undefined;
 }): SandboxRequest {
-  if (said.node !== undefined) return { word: said.node, by: 'the node' };
-  if (said.graph !== undefined) return { word: said.graph, by: 'the pipeline' };
-  if (said.flag !== undefined) return { word: said.flag, by: '--sandbox' };
-  if (said.environment !== undefined) return { word: said.environment, by: 'FACTORY_SANDBOX' };
+  if (given.node !== undefined) return { word: given.node, by: 'the node' };
+  if (given.graph !== undefined) return { word: given.graph, by: 'the pipeline' };
+  if (given.flag !== undefined) return { word: given.flag, by: '--sandbox' };
+  if (given.environment !== undefined) return { word: given.environment, by: 'FACTORY_SANDBOX' };
   return { word: 'auto', by: 'the default' };
 }
 
@@ -90,11 +90,11 @@ export function sandboxAccount(
 }
 
 function whyUsed({ word, by }: SandboxRequest, used: SandboxLevel, { noBwrap }: SandboxAbility): string {
-  const said = `sandbox=${word} (${by})`;
-  if (word === 'none') return said;
+  const setting = `sandbox=${word} (${by})`;
+  if (word === 'none') return setting;
   return used === 'bwrap'
-    ? `${said}: bubblewrap works`
-    : `${said}: ${noBwrap ?? 'bubblewrap cannot be used'}`;
+    ? `${setting}: bubblewrap works`
+    : `${setting}: ${noBwrap ?? 'bubblewrap cannot be used'}`;
 }
 
 /** Where things are. Absolute; `workdir` is empty when the run started with an empty tree. */
@@ -121,7 +121,7 @@ export type Places = {
 };
 
 /** What a node's author and program request. */
-export type Wanted = {
+export type ConfinementRequest = {
   readonly verification: boolean;
   /** Whether the node sees the run's history of commits. */
   readonly history: boolean;
@@ -148,15 +148,15 @@ export const defaultLimits: Limits = { fileSize: 8 * 1024 ** 3, processes: 8192 
 
 /** Whether a node has network access: its author's setting, else what its program declares, else yes except for
  *  verification. */
-export const networkOf = ({ network, program, verification }: Wanted): boolean =>
+export const networkOf = ({ network, program, verification }: ConfinementRequest): boolean =>
   network ?? program?.network ?? !verification;
 
 /** The complete confinement of a node on one rung. Pure. */
-export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Confinement {
+export function confine(rung: SandboxLevel, places: Places, request: ConfinementRequest): Confinement {
   const { home, runDir, workspace, nodeDir } = places;
   const runs = dirname(runDir);
   const reads = (paths: readonly string[]): Bind[] => paths.map((path) => ({ path, write: false }));
-  const program = wanted.program?.file;
+  const program = request.program?.file;
   const tools = [...places.path, dirname(places.node)].filter(
     (path) => !isWithin(path, runs) && !inWorkdir(path, places),
   );
@@ -165,10 +165,10 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
     ...reads(places.certificates),
     ...reads(places.toolchains.filter((path) => !isWithin(path, runs) && !inWorkdir(path, places))),
     ...(program === undefined ? [] : reads(programFiles(program))),
-    ...(wanted.program?.home ?? []).map((place, n) =>
+    ...(request.program?.home ?? []).map((place, n) =>
       bindOfPlace(place, join(places.scratch, 'agent', `${n}`)),
     ),
-    ...wanted.bind.map((word) => bindOf(word, home)),
+    ...request.bind.map((word) => bindOf(word, home)),
   ];
   // Only where a mount shows the folders around it: a mask creates the folder that it covers.
   const shown = places.judge.filter((place) =>
@@ -176,11 +176,11 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
   );
   return {
     rung,
-    network: networkOf(wanted),
+    network: networkOf(request),
     limits: {
       ...defaultLimits,
-      ...defined(wanted.limits),
-      ...(wanted.limits?.processes === undefined ? {} : { processesSaid: true }),
+      ...defined(request.limits),
+      ...(request.limits?.processes === undefined ? {} : { processesConfigured: true }),
     },
     home: homeOf(home),
     scratch: places.scratch,
@@ -189,10 +189,14 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
     masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir]), ...shown])],
     inside: [
       ...reads(places.own),
-      ...(wanted.access === 'run'
+      ...(request.access === 'run'
         ? [{ path: runDir, write: true }]
         : [
-            ...(wanted.access === 'run:ro' ? reads([runDir]) : wanted.history ? reads([places.history]) : []),
+            ...(request.access === 'run:ro'
+              ? reads([runDir])
+              : request.history
+                ? reads([places.history])
+                : []),
             { path: nodeDir, write: true },
             ...reads([join(nodeDir, 'visits')]),
           ]),
@@ -203,8 +207,8 @@ export function confine(rung: SandboxLevel, places: Places, wanted: Wanted): Con
     covers: [],
     pinned: [],
     // The product must not see the run that its build belongs to.
-    ...(wanted.access === undefined ? {} : { parts: true }),
-    ...(wanted.scenarios === true ? { nested: true } : {}),
+    ...(request.access === undefined ? {} : { parts: true }),
+    ...(request.scenarios === true ? { nested: true } : {}),
   };
 }
 
@@ -277,7 +281,7 @@ export function bindProblem(
 const wholeToolchains: readonly string[] = words(
   '.pyenv .rbenv .nodenv .asdf .volta .sdkman .jenv .goenv .nvm .rustup .juliaup .ghcup .linuxbrew',
 );
-const besideBin: readonly string[] = words(
+const besidesBin: readonly string[] = words(
   'lib lib32 lib64 libexec share include Cellar opt conda-meta pyvenv.cfg',
 );
 
@@ -304,7 +308,7 @@ export function toolchain(entry: string, home: string | undefined): readonly str
   // They only lead to the versions next to them.
   if (basename(entry) === 'shims' && parent !== '/' && parent !== home) return [parent];
   if (parent === '/' || !/^s?bin$/.test(basename(entry))) return entry === '/' ? [] : [entry];
-  return [entry, ...besideBin.map((name) => join(parent, name))];
+  return [entry, ...besidesBin.map((name) => join(parent, name))];
 }
 
 /** Variables that name a folder of toolchains which may lie anywhere, and which holds no secrets. */

@@ -157,7 +157,7 @@ const specs: readonly Spec[] = [
 ];
 
 /** Options with which a runner's success without tests is wanted, or nothing is run. */
-const wanted = / --?(?:pass-?with-?no-?tests|if-present)\b/i;
+const allowsEmpty = / --?(?:pass-?with-?no-?tests|if-present)\b/i;
 
 /** The runner that a program with these arguments is; undefined if it is none, or its summary is not known for certain. `read` gives
  *  the texts of settings in its folder. */
@@ -168,7 +168,8 @@ export async function runnerOf(
 ): Promise<Omit<StartedRunner, 'decides'> | undefined> {
   const options = words.map((word) => ` ${word}`).join('');
   const spec = specs.find((one) => one.program.test(program) && (one.command?.test(options) ?? true));
-  if (spec === undefined || wanted.test(options) || spec.unless?.test(options) === true) return undefined;
+  if (spec === undefined || allowsEmpty.test(options) || spec.unless?.test(options) === true)
+    return undefined;
   const { summary, each, totals, chooses, settings = [] } = spec;
   for (const name of settings) if (chooses?.test((await read(name)) ?? '') === true) return undefined;
   const added = await Promise.all(

@@ -18,15 +18,15 @@ const longest = 4096;
 
 /** The path relative to the workspace, without `.` and empty components ('' is the workspace itself); or why it is
  *  not valid. */
-export function toolPath(said: string): { readonly path: string } | { readonly problem: string } {
+export function toolPath(typed: string): { readonly path: string } | { readonly problem: string } {
   const problem = (why: string) => ({
-    problem: `${shown(said)} ${why}: name paths relative to the workspace, such as "src/main.ts"`,
+    problem: `${shown(typed)} ${why}: name paths relative to the workspace, such as "src/main.ts"`,
   });
-  if (said.includes('\0')) return problem('has a NUL in it');
-  if (said.length > longest) return problem(`is longer than ${longest} characters`);
-  if (said.startsWith('/')) return problem('is absolute');
-  if (said.startsWith('~')) return problem('names a home folder');
-  const parts = said.split('/').filter((part) => part !== '' && part !== '.');
+  if (typed.includes('\0')) return problem('has a NUL in it');
+  if (typed.length > longest) return problem(`is longer than ${longest} characters`);
+  if (typed.startsWith('/')) return problem('is absolute');
+  if (typed.startsWith('~')) return problem('names a home folder');
+  const parts = typed.split('/').filter((part) => part !== '' && part !== '.');
   return parts.includes('..') ? problem('has ".." in it') : { path: parts.join('/') };
 }
 

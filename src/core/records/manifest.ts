@@ -200,7 +200,7 @@ const holdoutSchema = once(() =>
 export type Holdout = z.infer<ReturnType<typeof holdoutSchema>>;
 
 /** The part that is shown to users and recorded: never file names or contents. */
-export const toldOf = ({ paths, files, from, sha256 }: Holdout) => ({
+export const holdoutFacts = ({ paths, files, from, sha256 }: Holdout) => ({
   paths: [...paths],
   files,
   from,

@@ -18,15 +18,15 @@ const example = 'write NODE or NODE@VISIT, for example --at check@2';
 
 /** Reads `check` or `check@2`. Node ids are `[A-Za-z_][A-Za-z0-9_]*`, executions count from 1. */
 export function parsePoint(text: string): Point | PointProblem {
-  const said = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
   const [node = '', visit, ...more] = text.split('@');
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(node))
-    return { problem: `${said} names no node: an id has letters, digits and "_"`, fix: example };
-  if (more.length > 0) return { problem: `${said} has more than one "@"`, fix: example };
+    return { problem: `${shown} names no node: an id has letters, digits and "_"`, fix: example };
+  if (more.length > 0) return { problem: `${shown} has more than one "@"`, fix: example };
   if (visit === undefined) return { node, visit: undefined };
   const number = /^[0-9]+$/.test(visit) ? Number(visit) : 0;
   if (number < 1 || !Number.isSafeInteger(number))
-    return { problem: `${said}: a visit is a whole number from 1 on`, fix: example };
+    return { problem: `${shown}: a visit is a whole number from 1 on`, fix: example };
   return { node, visit: number };
 }
 

@@ -245,8 +245,8 @@ const elsewhere: ReadonlyMap<string, string> = new Map(
 
 /** The nearest known name, else one that contains it: `retries` for `max_retries`. */
 function meantBy(key: string, known: ReadonlySet<string>): string | undefined {
-  const said = elsewhere.get(key.toLowerCase());
-  if (said !== undefined && known.has(said)) return said;
+  const place = elsewhere.get(key.toLowerCase());
+  if (place !== undefined && known.has(place)) return place;
   const near = nearest(key, known);
   if (near !== undefined || key.length < 5) return near;
   const stem = key.replace(/(?:ies|es|s|y)$/, '');

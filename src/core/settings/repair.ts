@@ -82,8 +82,8 @@ export function repaired(graph: ParsedGraph, repairs: readonly Repair[]): Parsed
         const now = attrs(edge.attrs);
         const text = now === edge.attrs ? conditionText : (now.get('condition')?.value.text ?? '');
         const condition = now === edge.attrs ? edge : { ...conditionOf(text) };
-        const said = condition.condition === undefined ? {} : { condition: condition.condition };
-        return { ...rest, ...said, attrs: now, conditionText: text, from: id(edge.from), to: id(edge.to) };
+        const given = condition.condition === undefined ? {} : { condition: condition.condition };
+        return { ...rest, ...given, attrs: now, conditionText: text, from: id(edge.from), to: id(edge.to) };
       }),
       ...added,
     ],

@@ -108,8 +108,8 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
     const kind = kindOf(node, kinds);
     typeOf.set(node, kind);
     const base = baseOf(kind);
-    const said = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
-    const settings = over(base, said) as NodeSettings;
+    const values = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
+    const settings = over(base, values) as NodeSettings;
     nodes.set(node.id, { ...node, type: kind?.type ?? '', settings });
   }
   return {
@@ -174,12 +174,12 @@ function badValue(
   { why, wants, meant }: { readonly why: string; readonly wants: string; readonly meant: string | undefined },
 ): Finding {
   const { written, value, valueSpan } = attribute;
-  const said = value.text.length > 60 ? `${value.text.slice(0, 60)}…` : value.text;
+  const shown = value.text.length > 60 ? `${value.text.slice(0, 60)}…` : value.text;
   const quoted = /^\w+$/.test(meant ?? '') ? meant : `"${meant}"`;
   return {
     code: 'attribute-value',
     severity: 'error',
-    message: why.startsWith('"') ? `${written}: ${why}` : `${written} "${said}" ${why}`,
+    message: why.startsWith('"') ? `${written}: ${why}` : `${written} "${shown}" ${why}`,
     place: { file, span: valueSpan },
     fix: `${meant === undefined ? '' : `write ${written}=${quoted}: `}${written} takes ${wants}`,
     ...(meant === undefined ? {} : { repairs: [{ attribute, instead: withText(attribute, meant) }] }),

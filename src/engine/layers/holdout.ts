@@ -1,6 +1,6 @@
 /** Places the holdout files in the workspace for a node that may see them, and removes them when it has ended. */
 import { type HoldoutMount, sealingOf } from '../../holdout/mount.ts';
-import type { TakenOut } from '../../holdout/sealed-files.ts';
+import type { RemovedHoldout } from '../../holdout/sealed-files.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
 import { StoreTrouble, WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { Executed, Layer } from './layer.ts';
@@ -11,26 +11,26 @@ export const holdoutMount: Layer = (next) => async (context) => {
   if (sealing === undefined) return next(context);
   sealing.place();
   const executed = await next(context);
-  const { taken, unreadable } = takenOut(sealing, executed);
+  const { removed, unreadable } = takeOut(sealing, executed);
   const { sealed } = context.hidden;
-  sealed.push(...taken.broken.filter((path) => !sealed.includes(path)));
+  sealed.push(...removed.broken.filter((path) => !sealed.includes(path)));
   return {
     ...executed,
-    holdout: { taken, copies: sealing.copies },
+    holdout: { removed, copies: sealing.copies },
     ...(unreadable === undefined ? {} : { unreadable }),
   };
 };
 
-const nothing: TakenOut = { broken: [], blocked: [], linked: false, touched: [] };
+const nothing: RemovedHoldout = { broken: [], blocked: [], linked: false, touched: [] };
 
-function takenOut(
+function takeOut(
   sealing: HoldoutMount,
   { commands = [] }: Executed,
-): { readonly taken: TakenOut; readonly unreadable?: string } {
+): { readonly removed: RemovedHoldout; readonly unreadable?: string } {
   try {
-    return { taken: sealing.takeOut(commands) };
+    return { removed: sealing.takeOut(commands) };
   } catch (error) {
     if (!(error instanceof WorkspaceError) || error instanceof StoreTrouble || isDisks(error)) throw error;
-    return { taken: nothing, unreadable: error.message };
+    return { removed: nothing, unreadable: error.message };
   }
 }

@@ -9,7 +9,7 @@ import type { RunState } from '../../core/records/checkpoint.ts';
 import type { RanCommand } from '../../core/records/visit.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import type { HoldoutMount } from '../../holdout/mount.ts';
-import type { TakenOut } from '../../holdout/sealed-files.ts';
+import type { RemovedHoldout } from '../../holdout/sealed-files.ts';
 import type { Hidden, Recorder } from '../../run/record.ts';
 import type { Snapshot, Snapshots, Stray } from '../../workspace/snapshot.ts';
 import type { Lookout } from '../../workspace/walk.ts';
@@ -55,7 +55,7 @@ export type Executed = {
   /** By `sandbox`: programs of tools and checks that it has run. */
   readonly commands?: readonly RanCommand[];
   /** By `holdout`: what it found at sealed paths; copies of holdout files among the files that changed. */
-  readonly holdout?: { readonly taken: TakenOut } & Pick<HoldoutMount, 'copies'>;
+  readonly holdout?: { readonly removed: RemovedHoldout } & Pick<HoldoutMount, 'copies'>;
   /** By `checks`: what a check used and must not change, but was changed while it ran. */
   readonly tampered?: readonly string[];
   /** By `holdout` and `snapshot`: why the workspace cannot be recorded; everything that the node wrote was undone. */

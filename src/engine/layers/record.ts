@@ -110,10 +110,10 @@ function streamTo(context: LayerContext): NodeAgent['stream'] {
   const { run, node, secrets } = context;
   if (!mayShowHoldout(context))
     return (text, channel) => run.watcher.streamed(node.id, secrets.stream(text, channel), channel);
-  let isTold = false;
+  let isReported = false;
   return () => {
-    if (!isTold) run.watcher.streamed(node.id, withheldNotice, 'reasoning');
-    isTold = true;
+    if (!isReported) run.watcher.streamed(node.id, withheldNotice, 'reasoning');
+    isReported = true;
   };
 }
 

@@ -42,11 +42,11 @@ type Judged = Outcome & Failure & Required<Pick<Failure, 'attribution'>>;
  *  `judge=true`. A node with `access` changes the run itself and is never run twice. */
 function wantsRerun({ run, node, signal }: LayerContext, outcome: Outcome): outcome is Judged {
   if (outcome.status !== 'fail' || outcome.class !== 'product' || outcome.judge !== true) return false;
-  const { rerun: isWanted, access, judge } = node.settings;
+  const { rerun: isEnabled, access, judge } = node.settings;
   return (
     !signal.aborted &&
     outcome.attribution !== undefined &&
-    isWanted &&
+    isEnabled &&
     access === undefined &&
     (run.sealed !== undefined || judge)
   );
@@ -110,7 +110,7 @@ async function judgedAgain(
   return {
     ...first,
     class: attribution.class,
-    classSaid: attribution.how === 'said',
+    classReported: attribution.how === 'said',
     attribution,
     rerun: record,
     ...(attribution.class === first.class ? {} : { reason: `${attribution.why} (${first.reason})` }),

@@ -45,7 +45,7 @@ async function judged(context: LayerContext, executed: Executed): Promise<Violat
   const changes = diff(before, after);
   const copied = holdout?.copies(before, after, hidden.sealed.length > 0) ?? [];
   // A node that replaces a folder above a holdout path would decide where the holdout is placed next.
-  const lost = holdout?.taken.blocked ?? [];
+  const lost = holdout?.removed.blocked ?? [];
   const wrong = [...new Set([...rules.forbidden(changes, after), ...copied, ...lost, ...tampered])];
   // Files created in place of hidden or holdout files are removed already, so that no diff has them. Programs that ended
   // leave sockets behind; pipes and devices are created on purpose.
@@ -80,8 +80,8 @@ async function judged(context: LayerContext, executed: Executed): Promise<Violat
 
 const part = (count: number, what: string): string => (count === 0 ? '' : `${count} of them ${what}`);
 const bracketed = (parts: readonly string[]): string => {
-  const said = parts.filter((one) => one !== '');
-  return said.length === 0 ? '' : ` (${said.join(', ')})`;
+  const clauses = parts.filter((one) => one !== '');
+  return clauses.length === 0 ? '' : ` (${clauses.join(', ')})`;
 };
 const counted = (count: number, what: string): string => bracketed([part(count, what)]);
 

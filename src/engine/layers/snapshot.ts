@@ -10,16 +10,17 @@ import type { Layer, LayerContext } from './layer.ts';
 export const snapshot: Layer = (next) => async (context) => {
   const executed = await next(context);
   if (!context.kind.executable) return executed;
-  const taken = executed.unreadable === undefined ? await take(context) : { unreadable: executed.unreadable };
-  if ('unreadable' in taken) {
-    const { unreadable } = taken;
+  const snapshot =
+    executed.unreadable === undefined ? await take(context) : { unreadable: executed.unreadable };
+  if ('unreadable' in snapshot) {
+    const { unreadable } = snapshot;
     return { ...executed, snapshot: await restored(context), strays: [], unreadable };
   }
-  if (taken.strays.length > 0)
+  if (snapshot.strays.length > 0)
     context.log('warn', 'removed sockets, pipes and devices that the node left in the workspace', {
-      count: taken.strays.length,
+      count: snapshot.strays.length,
     });
-  return { ...executed, snapshot: taken.after, strays: taken.strays };
+  return { ...executed, snapshot: snapshot.after, strays: snapshot.strays };
 };
 
 async function take({

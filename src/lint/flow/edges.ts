@@ -87,10 +87,10 @@ export function waysOf(fork: Fork, giving: PossibleOutcome): readonly Way[] {
   const { edges, open } = fork;
   const found = new Map<Edge | undefined, Way>();
   // If an unconditional edge takes the outcome, the run never ends here.
-  const wanted = edges.length + (open.length > 0 && !giving.broke ? 0 : 1);
+  const most = edges.length + (open.length > 0 && !giving.broke ? 0 : 1);
   let tries = Math.min(mostTries, Math.ceil(mostWork / (edges.length + 1)));
   for (const words of allEdgeWords(fork, giving)) {
-    if (tries-- === 0 || found.size === wanted) break;
+    if (tries-- === 0 || found.size === most) break;
     const way = choose(fork, giving, words);
     if (!found.has(way.edge)) found.set(way.edge, way);
   }
@@ -111,7 +111,7 @@ export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<Ed
     giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
   for (const context of contexts(fork.keys)) {
     for (const one of classes) {
-      for (const said of reports(fork, giving)) yield { ...said, class: one, context };
+      for (const report of reports(fork, giving)) yield { ...report, class: one, context };
     }
   }
 }

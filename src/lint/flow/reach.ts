@@ -32,7 +32,7 @@ export type Flow = {
   readonly places: readonly FlowPlace[];
   /** The moves into each place. */
   readonly before: ReadonlyMap<FlowPlace, readonly Move[]>;
-  readonly taken: ReadonlySet<Edge>;
+  readonly routes: ReadonlySet<Edge>;
   /** Ids of the reachable nodes. */
   readonly reached: ReadonlySet<string>;
 };
@@ -76,11 +76,11 @@ function explore(subject: Subject): Flow | undefined {
     return made;
   };
 
-  const taken = new Set<Edge>();
+  const routes = new Set<Edge>();
   const movesOf = (place: FlowPlace): Move[] =>
     place.givings.flatMap((giving) =>
       waysOf(place.fork, giving).map((way) => {
-        if (way.edge !== undefined) taken.add(way.edge);
+        if (way.edge !== undefined) routes.add(way.edge);
         const node = graph.nodes.get(way.edge?.to ?? '');
         return { place, giving, way, to: node === undefined ? undefined : placeOf(node, giving) };
       }),
@@ -100,7 +100,7 @@ function explore(subject: Subject): Flow | undefined {
   const before = new Map(places.map((place) => [place, [] as Move[]]));
   for (const move of places.flatMap(({ moves }) => moves))
     if (move.to !== undefined) before.get(move.to)?.push(move);
-  return { start: first, places, before, taken, reached: new Set(places.map(({ node }) => node.id)) };
+  return { start: first, places, before, routes, reached: new Set(places.map(({ node }) => node.id)) };
 }
 
 const isGood = ({ giving }: Move): boolean =>

@@ -54,13 +54,13 @@ function* candidates(moves: readonly Move[], at: number, before: EdgeWords): Gen
     edges.push(...other.place.fork.edges);
   }
   const fork = forkOf(move.place.fork.graph, move.place.node.id, edges);
-  for (const said of allEdgeWords({ ...fork, keys: [] }, move.giving))
-    yield { ...said, context: before.context };
+  for (const words of allEdgeWords({ ...fork, keys: [] }, move.giving))
+    yield { ...words, context: before.context };
   if (!speaks(move)) return;
-  for (const said of allEdgeWords(fork, move.giving)) {
-    const sets = changed(before.context, said.context);
+  for (const words of allEdgeWords(fork, move.giving)) {
+    const sets = changed(before.context, words.context);
     if (reservedKeyIn(Object.fromEntries(sets)) !== undefined) continue;
-    yield { ...said, context: new Map([...before.context, ...sets]) };
+    yield { ...words, context: new Map([...before.context, ...sets]) };
   }
 }
 

@@ -21,7 +21,7 @@ export const edgeNeverTaken: Rule = {
     if (flow === undefined) return [];
     const pending = subject.graph.edges
       .filter((edge) => flow.reached.has(edge.from) && subject.graph.nodes.get(edge.from)?.type !== 'exit')
-      .filter((edge) => !flow.taken.has(edge))
+      .filter((edge) => !flow.routes.has(edge))
       .map((edge) => ({ name: `${edge.from} -> ${edge.to}`, make: () => report(edge, subject, flow) }));
     return limitedFindings(pending, most);
   },

@@ -13,14 +13,14 @@ export const noHandler: Rule = {
     [...graph.nodes.values()].flatMap((node) => {
       if (node.type !== '') return [];
       const type = present(node.attrs, 'type');
-      const said = type ?? present(node.attrs, 'shape');
-      const word = said?.value.text.trim() ?? '';
+      const typeText = type ?? present(node.attrs, 'shape');
+      const word = typeText?.value.text.trim() ?? '';
       const wider = widerKinds.find((kind) => (type === undefined ? kind.shape : kind.type) === word);
-      if (said === undefined || wider === undefined) return [];
+      if (typeText === undefined || wider === undefined) return [];
       return [
         finding(graph, noHandler, {
           message: `${type === undefined ? `the shape "${word}"` : `the type "${word}"`} (${wider.type}: ${wider.does}) has no handler yet`,
-          span: said.valueSpan,
+          span: typeText.valueSpan,
           fix: 'use a node type that is supported, or remove the node',
         }),
       ];

@@ -35,10 +35,10 @@ const isCommand = ({ settings, attrs }: Node): boolean =>
 /** By its settings, because its answer is a document, or in the words of its prompt. */
 function isAsked(node: Node, { options }: Subject): boolean {
   const { response_file, response_schema, prompt_file, prompt, label } = node.settings;
-  const said = (key: string) => present(node.attrs, key)?.value.text.trim();
-  const formats = ['response_format', 'command.response_format'].map(said);
+  const textOf = (key: string) => present(node.attrs, key)?.value.text.trim();
+  const formats = ['response_format', 'command.response_format'].map(textOf);
   if (formats.some((format) => format !== undefined && format !== 'auto')) return true;
-  if ([said('response_via'), said('command.response_via')].includes('none')) return true;
+  if ([textOf('response_via'), textOf('command.response_via')].includes('none')) return true;
   if (isGate(node) || (response_file ?? response_schema ?? prompt_file) !== undefined) return true;
   const text = (prompt ?? label ?? '').trim();
   return /\boutcome\b/i.test(options.prompts?.get(text) ?? text);

@@ -89,10 +89,10 @@ function report(
     message = `no edge of "${node.id}" is taken when it breaks (a timeout, a crash): unconditional edges only take reported failures`;
   }
   if (lost !== undefined && reported.length > 0) {
-    const said = fork.edges.length === 0 ? '' : condition;
+    const shown = fork.edges.length === 0 ? '' : condition;
     message += `; so no run reaches "${lost}"`;
-    fix = `add the edge ${node.id} -> ${lost}${said === '' ? '' : ` [condition="${said}"]`}`;
-    repairs.push({ instead: newEdge(node.id, lost, said, { span: node.span }) });
+    fix = `add the edge ${node.id} -> ${lost}${shown === '' ? '' : ` [condition="${shown}"]`}`;
+    repairs.push({ instead: newEdge(node.id, lost, shown, { span: node.span }) });
   }
   return proven(finding(graph, outcomeUncovered, { message, fix, span: node.span, repairs }), [
     ...path,

@@ -38,8 +38,8 @@ export const planMissing: Rule = {
   },
 };
 
-function isAny(nodes: Iterable<Node>, wanted: (node: Node) => boolean): boolean {
-  for (const node of nodes) if (wanted(node)) return true;
+function isAny(nodes: Iterable<Node>, matches: (node: Node) => boolean): boolean {
+  for (const node of nodes) if (matches(node)) return true;
   return false;
 }
 

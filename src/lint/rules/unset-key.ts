@@ -20,7 +20,7 @@ export const unsetKey: Rule = {
   *check(subject) {
     const { graph } = subject;
     const settersOf = settersIn(subject);
-    const told = new Set<string>();
+    const reported = new Set<string>();
     const seen = new Set<string>();
     for (const edge of graph.edges) {
       const attribute = present(edge.attrs, 'condition');
@@ -32,8 +32,8 @@ export const unsetKey: Rule = {
         const problem = problemOf(named.key, edge, settersOf(edge.from), subject);
         // One finding for a key, wherever conditions ask for it.
         const about = `${contextKey(named.key)} ${problem?.isCertain}`;
-        if (problem === undefined || told.has(about)) continue;
-        told.add(about);
+        if (problem === undefined || reported.has(about)) continue;
+        reported.add(about);
         yield finding(
           graph,
           { ...unsetKey, severity: problem.isCertain ? 'error' : 'warning' },

@@ -262,14 +262,14 @@ const begin = (connection: Socket): void => {
 };
 
 const join = (connection: Socket, line: string): void => {
-  const said = JSON.parse(line) as LaunchRequest & { stream?: string };
-  const launch: Launch & { control?: Socket } = launches.get(said.id) ?? { streams: new Map() };
-  launches.set(said.id, launch);
-  if (said.stream === undefined) Object.assign(launch, { request: said, control: connection });
-  else launch.streams.set(said.stream, connection);
+  const message = JSON.parse(line) as LaunchRequest & { stream?: string };
+  const launch: Launch & { control?: Socket } = launches.get(message.id) ?? { streams: new Map() };
+  launches.set(message.id, launch);
+  if (message.stream === undefined) Object.assign(launch, { request: message, control: connection });
+  else launch.streams.set(message.stream, connection);
   const { request, control, streams } = launch;
   if (request === undefined || control === undefined || streams.size < 3) return;
-  launches.delete(said.id);
+  launches.delete(message.id);
   run(request, streams, control);
 };
 

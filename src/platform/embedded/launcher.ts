@@ -143,7 +143,7 @@ const kind = (() => {
     return 'none';
   }
 })();
-let taken = 0;
+let length = 0;
 /** Standard input. A file is read by position, so that its offset can be set to what the product has read. */
 const source = (): Readable | undefined => {
   if (kind === 'none') return undefined;
@@ -163,7 +163,7 @@ const source = (): Readable | undefined => {
 const stdin = source();
 stdin?.on('error', ignore);
 stdin?.on('data', (bytes: Buffer) => {
-  taken += bytes.length;
+  length += bytes.length;
 });
 if (stdin === undefined) input.end();
 else stdin.pipe(input);
@@ -177,7 +177,7 @@ const giveBack = (consumed: number): void => {
       if (got === 0) break;
       rest -= got;
     }
-  } else if (taken > consumed && link('/proc/self/fd/0') === link(`/proc/${process.ppid}/fd/0`)) {
+  } else if (length > consumed && link('/proc/self/fd/0') === link(`/proc/${process.ppid}/fd/0`)) {
     mark('input-lost');
     fs.writeSync(
       2,

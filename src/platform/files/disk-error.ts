@@ -49,9 +49,9 @@ const takesNone = (error: Error): boolean =>
 export function isDisks(error: unknown, workspace = ''): boolean {
   const trouble = diskError(error);
   if (trouble === undefined) return false;
-  const { code, path, error: said } = trouble;
+  const { code, path, error: message } = trouble;
   // No node can have changed the permissions of a temporary file that this process has just created.
-  const justMade = 'syscall' in said && said.syscall === 'fchmod';
+  const justMade = 'syscall' in message && message.syscall === 'fchmod';
   const denied = (code === 'EACCES' || code === 'EPERM') && !justMade;
   return !(denied && (path === undefined || workspace === '' || `${path}/`.startsWith(`${workspace}/`)));
 }
@@ -82,7 +82,7 @@ const printed =
 export const tellsOfDisk = (text: string): boolean => printed.test(text);
 
 /** The error code for the disk error that a program has printed; ENOSPC where the text does not say. */
-export function codeToldBy(text: string): string {
+export function codeIn(text: string): string {
   const words = {
     EROFS: /read-only/i,
     EIO: /input\/output error/i,
@@ -92,12 +92,12 @@ export function codeToldBy(text: string): string {
     EFBIG: /file (?:size limit|too large|would be larger)/i,
     ENOENT: /takes no new folders/i,
   };
-  return Object.entries(words).find(([, said]) => said.test(text))?.[0] ?? 'ENOSPC';
+  return Object.entries(words).find(([, pattern]) => pattern.test(text))?.[0] ?? 'ENOSPC';
 }
 
 /** A printed disk error as an error object; it concerns `runDir` where the text names no path. */
-export function toldTrouble(text: string, runDir: string): Error {
-  const code = codeToldBy(text);
+export function errorFrom(text: string, runDir: string): Error {
+  const code = codeIn(text);
   const path = /^error\[system\]: (\/.*?): /m.exec(text)?.[1] ?? runDir;
   const syscall = code === 'ENOENT' ? { syscall: 'mkdtemp' } : {};
   return Object.assign(new Error('stopped by a disk error'), { code, path, ...syscall });

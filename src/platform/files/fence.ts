@@ -37,11 +37,11 @@ export function beforeWrite(path: string): void {
  *  we must not make it again, almost empty. */
 export function beforeRemaking(path: string): void {
   const sign = signOf(path);
-  if (sign !== undefined) assertStands(dirname(sign), dirname(dirname(sign)));
+  if (sign !== undefined) assertInPlace(dirname(sign), dirname(dirname(sign)));
 }
 
 /** Throws `Superseded`, with the name of `folder`, where `path` is gone. */
-export function assertStands(path: string, folder = path): void {
+export function assertInPlace(path: string, folder = path): void {
   if (isGone(path))
     throw new Superseded(
       `${folder} was removed, or the disk that it is on unmounted, meanwhile; this process stops`,

@@ -20,9 +20,9 @@ import {
   isCode,
   isMissing,
   isTempSibling,
-  nameBeside,
   removeIfEmpty,
   removeNow,
+  temporaryName,
   unlockFolder,
 } from './write.ts';
 
@@ -55,7 +55,7 @@ export async function removeAside(path: string): Promise<void> {
 /** Gives a folder another name, for `removeMoved`; undefined where there is none. */
 export function moveAside(path: string): string | undefined {
   beforeWrite(path);
-  const aside = nameBeside(path);
+  const aside = temporaryName(path);
   try {
     renameSync(path, aside);
     return aside;

@@ -63,9 +63,9 @@ export function trouble(doing: string, path: string, error: unknown, Kind = Work
   if (error instanceof WorkspaceError) return error;
   const code = codeOf(error);
   if (code === '') return error instanceof Error ? error : new Error(String(error));
-  const said =
+  const message =
     (Kind === StoreTrouble ? storeWords[code] : undefined) ?? words[code] ?? 'the system refused it';
-  return new Kind(`cannot ${doing} "${shownPath(path)}": ${said} (${code})`, {
+  return new Kind(`cannot ${doing} "${shownPath(path)}": ${message} (${code})`, {
     cause: error,
   });
 }

@@ -53,7 +53,7 @@ export const tempSibling = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 60)}.${ours}${neighbours++}.tmp`);
 
 /** A unique name next to `path`, for moving an old file or folder away. */
-export const nameBeside = (path: string): string => `${path}.${ours}${neighbours++}`;
+export const temporaryName = (path: string): string => `${path}.${ours}${neighbours++}`;
 
 /** Writes a temporary file and renames it to `path`; creates missing parent folders. The short calls are
  *  synchronous, because in the thread pool each takes three times as long. Only flushes, which may take long, are

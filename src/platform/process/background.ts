@@ -41,7 +41,7 @@ export async function startInBackground(
   if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    return await begunOrEnded(child);
+    return await startOf(child);
   } finally {
     signal?.removeEventListener('abort', stop);
     if (child.connected) child.disconnect();
@@ -49,11 +49,11 @@ export async function startInBackground(
   }
 }
 
-function begunOrEnded(child: ChildProcess): Promise<BackgroundStart> {
-  let begun: { readonly runDir: string; readonly log: string } | undefined;
+function startOf(child: ChildProcess): Promise<BackgroundStart> {
+  let started: { readonly runDir: string; readonly log: string } | undefined;
   return new Promise((resolve, reject) => {
     child.on('message', (message) => {
-      if (isBegun(message)) begun = message;
+      if (isStartMessage(message)) started = message;
     });
     child.once('error', reject);
     // Its output has ended by then: the streams of a run that has begun are its log.
@@ -63,7 +63,7 @@ function begunOrEnded(child: ChildProcess): Promise<BackgroundStart> {
     );
     const parted = new Promise<void>((done) => child.once('disconnect', () => done()));
     void Promise.all([...streams, parted]).then(() => {
-      if (begun !== undefined) return resolve({ kind: 'begun', pid, ...begun });
+      if (started !== undefined) return resolve({ kind: 'begun', pid, ...started });
       const ended = () => resolve({ kind: 'ended', code: child.exitCode ?? 1 });
       if (child.exitCode !== null || child.signalCode !== null) ended();
       else child.once('exit', ended);
@@ -71,7 +71,7 @@ function begunOrEnded(child: ChildProcess): Promise<BackgroundStart> {
   });
 }
 
-const isBegun = (message: unknown): message is { readonly runDir: string; readonly log: string } =>
+const isStartMessage = (message: unknown): message is { readonly runDir: string; readonly log: string } =>
   typeof message === 'object' && message !== null && 'runDir' in message && 'log' in message;
 
 /** In the background: from now on standard output and error are the file `log`, which is appended to, and the process that

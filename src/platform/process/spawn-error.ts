@@ -32,8 +32,8 @@ export function unusable(request: SpawnRequest): string | undefined {
 export const isNoRoom = (code: string): boolean => ['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code);
 
 /** The same in the words of other programs. */
-export const saysNoRoom = (said: string): boolean =>
-  /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(said);
+export const saysNoRoom = (text: string): boolean =>
+  /Resource temporarily unavailable|Cannot allocate memory|Too many open files/.test(text);
 
 /** Programs without input read it; where it is missing none can be started, and the system reports the same error
  *  as for a missing program. */

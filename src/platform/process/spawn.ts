@@ -229,7 +229,7 @@ async function untilEnded(
   const { timeoutMs } = request;
   const inTime = timeoutMs === undefined ? undefined : after(timeoutMs, () => stopAs('timed_out'));
   for (const copy of copies) copy.broken.catch(breakWith);
-  const told = (async () => request.started?.(leader))().catch(breakWith);
+  const reported = (async () => request.started?.(leader))().catch(breakWith);
 
   await exit;
   over = true;
@@ -238,7 +238,7 @@ async function untilEnded(
   // The rest of the group received SIGTERM too, and gets the same grace period.
   if (termSentAt !== undefined) await groupGone(leader, graceMs - (monotonicMs() - termSentAt));
   spared?.();
-  await told;
+  await reported;
   return { stopped, broken };
 }
 

@@ -108,14 +108,14 @@ let most: number | undefined;
 /** Whether the environment that `pid` was started with holds `entry` (`NAME=value`, or `NAME=` for any value).
  *  `unknown` when it shows none at the moment: a process has none for a moment during exec. */
 export function carries(pid: number, entry: string): boolean | 'unknown' {
-  const wanted = `\0${Buffer.from(entry).toString('latin1')}${entry.endsWith('=') ? '' : '\0'}`;
+  const sought = `\0${Buffer.from(entry).toString('latin1')}${entry.endsWith('=') ? '' : '\0'}`;
   const environment = read(`/proc/${pid}/environ`);
   if (environment === undefined) return false;
-  if (environment !== '') return `\0${environment}\0`.includes(wanted);
+  if (environment !== '') return `\0${environment}\0`.includes(sought);
   // Where the main thread has exited, other threads still have it.
   for (const thread of threadsOf(pid)) {
     const its = thread === pid ? '' : (read(`/proc/${pid}/task/${thread}/environ`) ?? '');
-    if (its !== '') return `\0${its}\0`.includes(wanted);
+    if (its !== '') return `\0${its}\0`.includes(sought);
   }
   return 'unknown';
 }
@@ -216,11 +216,11 @@ export function ourselves(): { readonly pids: ReadonlySet<number>; readonly grou
   return { pids, groups: new Set([...groups, ...pids]) };
 }
 
-let told: boolean | undefined;
+let answer: boolean | undefined;
 /** Whether a `ps` that reports start times exists: small systems have none. */
 function psTells(): boolean {
-  told ??= psSays(process.pid, 'lstart=') !== undefined;
-  return told;
+  answer ??= psSays(process.pid, 'lstart=') !== undefined;
+  return answer;
 }
 
 function isThere(pid: number): boolean {
@@ -234,12 +234,12 @@ function isThere(pid: number): boolean {
 function psSays(pid: number, column: string): string | undefined {
   try {
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
-    const said = execFileSync('ps', ['-o', column, '-p', String(pid)], {
+    const printed = execFileSync('ps', ['-o', column, '-p', String(pid)], {
       encoding: 'utf8',
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return said.trim() === '' ? undefined : said.trim();
+    return printed.trim() === '' ? undefined : printed.trim();
   } catch {
     // `ps` fails for a pid that does not exist.
     return undefined;
@@ -280,8 +280,8 @@ export function programsOf(group: number): readonly Program[] | undefined {
 /** Full command lines from `ps`, which cuts lines at the terminal's width, and on macOS also without a terminal. */
 export function fromPs(group: number): readonly Program[] | undefined {
   try {
-    const said = execFileSync('ps', ['-A', '-ww', '-o', 'pgid=,pid=,args='], { encoding: 'utf8' });
-    const members = said
+    const listing = execFileSync('ps', ['-A', '-ww', '-o', 'pgid=,pid=,args='], { encoding: 'utf8' });
+    const members = listing
       .split('\n')
       .map((line) => line.trim().split(/\s+/))
       .filter(([first]) => first === String(group));

@@ -164,17 +164,17 @@ function ran(
     const shell = ['sh', '-c', `exec "$@" 3<${filterPlace()}`, 'sh', program, ...args];
     const [file = program, ...words] = args.includes(filterWords[0]) ? shell : [program, ...args];
     execFile(file, words, { timeout: 10_000, env: { PATH: path } }, (error, _, stderr) => {
-      const said = stderr.trim().split('\n')[0] ?? '';
+      const message = stderr.trim().split('\n')[0] ?? '';
       resolve({
         ok: error === null,
-        why: said.replace(/^bwrap: /, '') || (error?.message ?? ''),
+        why: message.replace(/^bwrap: /, '') || (error?.message ?? ''),
         // Killed by the timeout, or for lack of memory.
         noRoom:
           error !== null &&
           (error.killed === true ||
             error.signal === 'SIGKILL' ||
             isNoRoom(String(error.code)) ||
-            saysNoRoom(said)),
+            saysNoRoom(message)),
       });
     });
   });

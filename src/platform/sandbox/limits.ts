@@ -39,8 +39,8 @@ function shellLimits({ fileSize, memory, processes }: Limits): string {
 
 /** A process cannot get more than its parent has. */
 function clamped(limits: Limits, hard: SandboxCapabilities['hard']): Limits {
-  const least = (wanted: number | undefined, most: number) =>
-    wanted === undefined ? undefined : Math.min(wanted, most);
+  const least = (limit: number | undefined, most: number) =>
+    limit === undefined ? undefined : Math.min(limit, most);
   return {
     fileSize: least(limits.fileSize, hard.fileSize),
     memory: least(limits.memory, hard.memory),

@@ -59,8 +59,8 @@ export async function canEnter(
   const [program, ...own] = bwrap.argv;
   const apart = own.includes('--unshare-user') ? ['--unshare-user'] : [];
   const inside = ['--die-with-parent', '--unshare-pid', ...apart, ...sandboxRights, '--ro-bind', '/', '/'];
-  const said = await printedBy([...entering, program, ...inside, '--', 'sh', '-c', 'echo in'], path);
-  return said === 'in\n';
+  const printed = await printedBy([...entering, program, ...inside, '--', 'sh', '-c', 'echo in'], path);
+  return printed === 'in\n';
 }
 
 /** Descriptors of the namespaces of a program that has ended. */

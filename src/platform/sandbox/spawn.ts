@@ -14,9 +14,9 @@ export function confining(spawn: Spawn, ladder: SandboxCapabilities): Spawn {
   return {
     async run({ confinement, ...request }) {
       if (confinement === undefined) return spawn.run(request);
-      const { processes, processesSaid } = confinement.limits;
+      const { processes, processesConfigured } = confinement.limits;
       const crowd =
-        ladder.crowds === undefined || processes === undefined || processesSaid !== true
+        ladder.crowds === undefined || processes === undefined || processesConfigured !== true
           ? undefined
           : openCgroup(ladder.crowds, processes);
       try {
@@ -94,17 +94,17 @@ function outer(
   by: readonly string[] = [],
 ): Exit {
   if (ended.kind !== 'exited' || ![1, 126, 127].includes(ended.code)) return ended;
-  const said = words(request.stderrFile);
+  const message = words(request.stderrFile);
   const found =
     /^(?:bwrap: execvp|prlimit: failed to execute|unshare: failed to execute|sh: (?:(?:line )?\d+: )?exec:(?: line \d+:)?) (.*): ([^:]+)\n$/.exec(
-      said,
+      message,
     );
   if (found?.[1] === request.argv[0] || found?.[1] === limits[0]) {
     const program = request.argv[0];
     const why = spawnError(request, codes[found[2] ?? ''] ?? String(found[2]));
     return { kind: 'not_found', program, why: isHidden(request, why) ?? why };
   }
-  const [, wrapper = '', refused] = /^(\w+): ([^\n]*)\n$/.exec(said) ?? [];
+  const [, wrapper = '', refused] = /^(\w+): ([^\n]*)\n$/.exec(message) ?? [];
   if (refused === undefined || found !== null || !by.includes(wrapper)) return ended;
   const why =
     whyNotHere(request) ?? `the sandbox could not be created: ${refused} (sandbox=none runs without one)`;

@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { FloorWord } from '../../core/settings/graph.ts';
 import { needsOf } from '../discover.ts';
-import type { PhaseDoors } from '../launch/product.ts';
+import type { PhaseHost } from '../launch/product.ts';
 import { pooled } from '../pooled.ts';
 import type { FloorReport } from '../result.ts';
 import { judgeOnce } from '../run-one.ts';
@@ -43,12 +43,12 @@ export async function checkFloor(
   passed: readonly PassedLive[],
   { word, base, cache, isPart }: FloorSettings,
   options: FloorOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   place: FloorPlace,
 ): Promise<FloorReport | undefined> {
   const suite = await Promise.all(passed.map((one) => memberOf(one, place.source.folder)));
   const names = suite.map(({ scenario }) => scenario.name);
-  const isolation = doors.sandbox === undefined ? 'none' : 'sandbox';
+  const isolation = host.sandbox === undefined ? 'none' : 'sandbox';
   const about = { suite: place.source.hash, names, isolation };
   const trees = base === undefined ? undefined : treesOf(base, options.app, passed);
   const all = word === 'all';
@@ -56,8 +56,8 @@ export async function checkFloor(
   const isLasting = !all && suite.every(({ way }) => way === 'launcher' || way === 'nothing');
   const key = floorKey({ ...about, what: 'null products' });
   const known = isLasting ? cache.verdict(key) : undefined;
-  const found = known ?? (await showNullProducts(suite, trees?.files, all, options, doors, place));
-  if (doors.signal.aborted) return undefined;
+  const found = known ?? (await showNullProducts(suite, trees?.files, all, options, host, place));
+  if (host.signal.aborted) return undefined;
   if (isLasting && known === undefined && found.state !== 'not_checked')
     await cache.keep(key, { verdict: found });
   const verdict = isPart && found.state === 'failed' ? ofPart(found) : found;
@@ -65,8 +65,8 @@ export async function checkFloor(
   const before =
     base === undefined || trees === undefined || trees.before.length === 0
       ? null
-      : await passedBefore(suite, base, cache, options, doors, place, about);
-  return doors.signal.aborted
+      : await passedBefore(suite, base, cache, options, host, place, about);
+  return host.signal.aborted
     ? undefined
     : reportOf(verdict, suite, { all, before, strict: word === 'strict' });
 }
@@ -110,14 +110,14 @@ async function passedBefore(
   base: string,
   cache: FloorCache,
   options: FloorOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   place: FloorPlace,
   about: Omit<Parameters<typeof floorKey>[0], 'what'>,
 ): Promise<number> {
   const key = floorKey({ ...about, what: `before ${hashOfFolder(base)}` });
   const known = cache.passedBefore(key);
   if (known !== undefined) return known;
-  const ends = await pooled(suite, { jobs: options.jobs, signal: doors.signal }, ({ scenario, limitMs }) =>
+  const ends = await pooled(suite, { jobs: options.jobs, signal: host.signal }, ({ scenario, limitMs }) =>
     judgeOnce(
       scenario,
       {
@@ -126,14 +126,14 @@ async function passedBefore(
         timeoutMs: Math.min(limitMs, options.timeoutMs),
         shown: { files: 'whole' },
       },
-      doors,
+      host,
       place,
     ),
   );
   const count = ends.filter(({ outcome }) => outcome === 'pass').length;
   // Without its network nothing was found out.
   const isCertain = ends.every(({ verdict }) => verdict?.class !== 'infra');
-  if (isCertain && !doors.signal.aborted) await cache.keep(key, { passed_before: count });
+  if (isCertain && !host.signal.aborted) await cache.keep(key, { passed_before: count });
   return count;
 }
 

@@ -1,6 +1,6 @@
 /** Shows a suite of scenarios products that do nothing, and counts who rejects them. */
 import type { Scenario } from '../discover.ts';
-import type { PhaseDoors } from '../launch/product.ts';
+import type { PhaseHost } from '../launch/product.ts';
 import { pooled } from '../pooled.ts';
 import type { ScenarioExecution } from '../result.ts';
 import { type JudgeOptions, judgeOnce, type ShownProduct } from '../run-one.ts';
@@ -47,12 +47,12 @@ export async function showNullProducts(
   files: ProductFiles,
   all: boolean,
   options: FloorOptions,
-  doors: PhaseDoors,
+  host: PhaseHost,
   place: FloorPlace,
 ): Promise<FloorVerdict> {
-  const meet = meeting(files, options, doors, place);
+  const meet = meeting(files, options, host, place);
   const { jobs } = options;
-  const pool = { jobs, signal: doors.signal };
+  const pool = { jobs, signal: host.signal };
   const met: Meeting[] = [];
   const note = async (product: NullProduct, member: SuiteMember): Promise<Answer> => {
     const answer = await meet(product, member);
@@ -67,7 +67,7 @@ export async function showNullProducts(
       const left = new Set(suite);
       for (let next = likeliest(left, met); next !== undefined; next = likeliest(left, met)) {
         left.delete(next);
-        if (doors.signal.aborted || (await note(product, next)) === 'rejects') return;
+        if (host.signal.aborted || (await note(product, next)) === 'rejects') return;
       }
     });
   }
@@ -103,13 +103,13 @@ function verdictOf(suite: readonly SuiteMember[], met: readonly Meeting[]): Floo
 }
 
 /** Has one scenario meet one product that does nothing. */
-function meeting(files: ProductFiles, options: FloorOptions, doors: PhaseDoors, place: FloorPlace) {
+function meeting(files: ProductFiles, options: FloorOptions, host: PhaseHost, place: FloorPlace) {
   // Without APP_RUN all but the absent one look alike.
   const emptied = new Map<SuiteMember, Promise<Answer>>();
   const live = async (member: SuiteMember, shown: ShownProduct): Promise<Answer> => {
     const { scenario, limitMs } = member;
     const timeoutMs = Math.min(limitMs, options.timeoutMs);
-    return answerOf(scenario, await judgeOnce(scenario, { ...options, timeoutMs, shown }, doors, place));
+    return answerOf(scenario, await judgeOnce(scenario, { ...options, timeoutMs, shown }, host, place));
   };
   /** The files that the run wrote are empty; where that changes nothing, for they do something else, all are. */
   const withoutWork = async (member: SuiteMember, shown: Omit<ShownProduct, 'files'>): Promise<Answer> => {

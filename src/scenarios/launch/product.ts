@@ -30,7 +30,7 @@ type ProductRequest = {
 };
 
 /** Starts the sandbox, and settles when its broker accepts connections. */
-export async function startProduct(request: ProductRequest, doors: PhaseDoors): Promise<Product> {
+export async function startProduct(request: ProductRequest, host: PhaseHost): Promise<Product> {
   const { argv, env, outputs } = request;
   const stop = new AbortController();
   let group: number | undefined;
@@ -40,7 +40,7 @@ export async function startProduct(request: ProductRequest, doors: PhaseDoors): 
     isReady = resolve;
   });
   const stderrFile = join(outputs, 'broker.stderr');
-  const run = doors.spawn
+  const run = host.spawn
     .run({
       argv,
       cwd: request.cwd,
@@ -69,7 +69,7 @@ export async function startProduct(request: ProductRequest, doors: PhaseDoors): 
     ...(problem === undefined ? {} : { problem }),
     hasEnded: () => ended !== undefined,
     isRunning: () => {
-      const programs = group === undefined ? undefined : doors.programsOf(group);
+      const programs = group === undefined ? undefined : host.programsOf(group);
       return programs?.some(
         ({ args }) =>
           !args.includes(argv[1]) && !['bwrap', 'mkfifo'].includes(args[0]?.split('/').at(-1) ?? ''),
@@ -83,8 +83,8 @@ export async function startProduct(request: ProductRequest, doors: PhaseDoors): 
 }
 
 function whyEnded(ended: Exit, stderr: string): string {
-  const said = stderr.trim().split('\n').at(-1) ?? '';
-  return ended.kind === 'not_found' ? ended.why : said || `it ended (${ended.kind})`;
+  const message = stderr.trim().split('\n').at(-1) ?? '';
+  return ended.kind === 'not_found' ? ended.why : message || `it ended (${ended.kind})`;
 }
 
 export type ScenarioSandbox = {
@@ -101,7 +101,7 @@ export type ScenarioSandbox = {
 };
 
 /** The system as scenarios need it. */
-export type PhaseDoors = {
+export type PhaseHost = {
   readonly spawn: Spawn;
   readonly clock: Clock;
   readonly reach: Reach;

@@ -96,12 +96,12 @@ export function* updates(
   for (const record of records) {
     if (record.type !== 'Visit' || !isAgent(record.node)) continue;
     const { outcome } = record;
-    const said = { updates: outcome.updates, notes: outcome.notes, reason: reasonIn(outcome) };
+    const texts = { updates: outcome.updates, notes: outcome.notes, reason: reasonIn(outcome) };
     yield {
       node: record.node,
       visit: record.visit,
       where: 'journal.jsonl',
-      text: Buffer.from(JSON.stringify(said)),
+      text: Buffer.from(JSON.stringify(texts)),
     };
   }
 }

@@ -159,10 +159,10 @@ function inSettings(one: Text, about: About, folders: ReadonlySet<string>): Audi
   if (about.reached.runs(path) && testsIn(before).count === 0 && (isOld || folders.size > 0))
     return [finding(one, 'check-changed', isOld && !mayChange, "the run's checks run this file")];
   // A new file of this kind applies to the tests in its folder and below.
-  const isBeside =
+  const isNextTo =
     isMakefile(path) && [...about.start].some((old) => isMakefile(old) && folderOf(old) === folderOf(path));
   if (!isOld && one.place.node === null) return [];
-  if (!isOld && !folders.has(folderOf(path)) && !isBeside) return [];
+  if (!isOld && !folders.has(folderOf(path)) && !isNextTo) return [];
   const [was, is] = [settingsIn(path, before), settingsIn(path, after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): AuditFinding[] => {
     const isRun = about.reached.settings.has(name);
@@ -173,7 +173,7 @@ function inSettings(one: Text, about: About, folders: ReadonlySet<string>): Audi
       was.has(name.replace(/ (?:pre|post)/, ' ')) ||
       name === makeDirectives ||
       name.startsWith('variable ');
-    const isError = isOutside || (isRun && (isBeside || (isOld && isChange)) && !mayChange);
+    const isError = isOutside || (isRun && (isNextTo || (isOld && isChange)) && !mayChange);
     const what = name === 'file' ? 'this file decides' : `${name} decides`;
     const isPart = name === makeDirectives || name.startsWith('variable ');
     const verb = isPart ? 'use' : 'run';

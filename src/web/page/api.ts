@@ -52,10 +52,10 @@ async function request(path: string, body?: object): Promise<Response> {
     });
   }
   if (response.ok) return response;
-  const told = (await response.json().catch(() => null)) as ApiError | null;
+  const problem = (await response.json().catch(() => null)) as ApiError | null;
   throw new RequestError(
     response.status,
-    told ?? { message: `${response.status} ${response.statusText}`, fix: '' },
+    problem ?? { message: `${response.status} ${response.statusText}`, fix: '' },
   );
 }
 

@@ -43,8 +43,8 @@ export function openFeed({ url, opened, on }: Feed): () => void {
       source?.close();
       if (!closed) void retry();
     };
-    for (const [name, told] of Object.entries(on))
-      source.addEventListener(name, (event) => told(JSON.parse(event.data) as never, event.lastEventId));
+    for (const [name, receive] of Object.entries(on))
+      source.addEventListener(name, (event) => receive(JSON.parse(event.data) as never, event.lastEventId));
   };
   const retry = async () => {
     const server = await serverState();

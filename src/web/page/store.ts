@@ -162,10 +162,10 @@ export function watchRun(id: string): () => void {
 async function earlierEvents(
   id: string,
   take: (event: StoredEvent) => void,
-  wanted: () => boolean,
+  isCurrent: () => boolean,
 ): Promise<void> {
   try {
-    for (let after = 0, more = true; more && wanted(); ) {
+    for (let after = 0, more = true; more && isCurrent(); ) {
       const page = await api.events(id, after);
       for (const event of page.events) take(event);
       more = page.more && page.last > after;
@@ -217,14 +217,14 @@ function repeated(act: () => Promise<void>): () => void {
   const start = async () => {
     busy = true;
     again = false;
-    const begun = performance.now();
+    const startedAt = performance.now();
     await act();
     setTimeout(
       () => {
         busy = false;
         if (again) void start();
       },
-      Math.max(250, 3 * (performance.now() - begun)),
+      Math.max(250, 3 * (performance.now() - startedAt)),
     );
   };
   return () => {

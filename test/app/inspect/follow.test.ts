@@ -8,7 +8,7 @@ import { layout } from '../../../src/core/records/layout.ts';
 import { realClock } from '../../../src/platform/clock.ts';
 import { openRun } from '../../../src/run/open-run.ts';
 import { temp } from '../../platform/temp.ts';
-import { pipelineIn, plainFlags, quietDoors } from '../../support/doors.ts';
+import { pipelineIn, plainFlags, quietDoors } from '../../support/host.ts';
 
 const until = (file: string) => `while [ ! -e ${file} ]; do sleep 0.01; done`;
 

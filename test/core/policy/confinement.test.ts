@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   bindOf,
   bindProblem,
+  type ConfinementRequest,
   certificatesIn,
   confine,
   confinedEnvironment,
@@ -13,7 +14,6 @@ import {
   sandboxRequest,
   toolchain,
   toolchainsIn,
-  type Wanted,
 } from '../../../src/core/policy/confinement.ts';
 
 const able: SandboxAbility = {
@@ -43,7 +43,7 @@ const places: Places = {
   toolchains: [],
   judge: [],
 };
-const wanted: Wanted = {
+const wanted: ConfinementRequest = {
   verification: false,
   history: false,
   access: undefined,
@@ -51,7 +51,7 @@ const wanted: Wanted = {
   limits: {},
   bind: [],
 };
-const shown = (more: Partial<Wanted> = {}, at: Partial<Places> = {}) => {
+const shown = (more: Partial<ConfinementRequest> = {}, at: Partial<Places> = {}) => {
   const { binds, inside } = confine('bwrap', { ...places, ...at }, { ...wanted, ...more });
   return [...binds, ...inside].map(({ path, write }) => (write ? `${path} rw` : path));
 };

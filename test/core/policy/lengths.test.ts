@@ -2,7 +2,7 @@
  *  quadratic time would exceed the timeout of these tests. */
 import { describe, expect, test } from 'vitest';
 import { forbiddenBy } from '../../../src/builder/scope.ts';
-import { classifyFailure, saidIn } from '../../../src/core/failure-class.ts';
+import { classifyFailure, failureWordIn } from '../../../src/core/failure-class.ts';
 import { normalMessage } from '../../../src/core/failure-signature.ts';
 import { settingsIn, testsIn } from '../../../src/core/policy/test-files.ts';
 import { chooseCanaries } from '../../../src/holdout/leak-scan.ts';
@@ -30,14 +30,14 @@ describe('a megabyte of any text is searched in linear time', () => {
   ] as const)
     test(what, () => {
       expect(chooseCanaries(sealed).chosen().find(text)).toEqual([]);
-      expect(saidIn(text, text)).toBeUndefined();
+      expect(failureWordIn(text, text)).toBeUndefined();
       expect(markerIn(text)).toBeUndefined();
       expect(normalMessage(text).length).toBeLessThanOrEqual(text.length);
       expect(testsIn(text).count).toBe(0);
       for (const path of ['package.json', 'Makefile', 'setup.cfg'])
         expect(settingsIn(path, text).size).toBeLessThanOrEqual(1);
       const exit = { kind: 'exited', code: 1 } as const;
-      const ended = { said: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
+      const ended = { word: undefined, exit, command: 'x', scenarios: ['x'], judge: true, texts: [] };
       expect(classifyFailure({ ...ended, stdout: text, stderr: text }).class).toBe('product');
     });
 });
@@ -50,5 +50,5 @@ test('a pattern with too deeply nested braces names nothing', () => {
 
 test('every common line ending is recognised', () => {
   for (const end of ['\n', '\r\n', '\r'])
-    expect(saidIn(`x${end}failure_class=infra${end}y`, '')).toMatchObject({ class: 'infra' });
+    expect(failureWordIn(`x${end}failure_class=infra${end}y`, '')).toMatchObject({ class: 'infra' });
 });

@@ -36,7 +36,7 @@ test.for<[string, string, boolean]>([
   });
   await node.close();
   expect(existsSync(place)).toBe(false);
-  expect(executed.holdout?.taken.broken).toEqual([file.path]);
+  expect(executed.holdout?.removed.broken).toEqual([file.path]);
   expect(node.context.hidden.sealed).toEqual([file.path]);
 });
 test('a run without one passes by', async () => {

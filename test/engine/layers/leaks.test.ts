@@ -28,7 +28,7 @@ async function shown(dir: string, attributes: string, more: { signal?: AbortSign
   const executed: Executed = {
     outcome: succeeded(),
     snapshot: tree({ a: '1' }),
-    holdout: { taken, copies: () => ['a'] },
+    holdout: { removed: taken, copies: () => ['a'] },
   };
   const result = await node.through(leaks, async () => executed).catch((error: unknown) => error);
   await node.close();

@@ -89,7 +89,7 @@ test.for<[string, Parameters<typeof judged>[3], string, string?]>([
     {
       executed: {
         holdout: {
-          taken: { broken: [], blocked: ['up'], linked: false, touched: [] },
+          removed: { broken: [], blocked: ['up'], linked: false, touched: [] },
           copies: () => ['kept'],
         },
       },

@@ -6,7 +6,7 @@ import { kinds } from '../../../src/app/kinds.ts';
 import { simulate } from '../../../src/app/simulate.ts';
 import type { Diagnostic, WitnessStep } from '../../../src/core/diagnostic.ts';
 import type { Edge, Graph } from '../../../src/core/graph.ts';
-import { failed, type Outcome, saidNothing } from '../../../src/core/outcome.ts';
+import { emptyReport, failed, type Outcome } from '../../../src/core/outcome.ts';
 import { wordsNamedAt } from '../../../src/core/own-words.ts';
 import type { RunState } from '../../../src/core/records/checkpoint.ts';
 import { leaving } from '../../../src/core/routing.ts';
@@ -113,12 +113,12 @@ function outcomes(graph: Graph, id: string): readonly Outcome[] {
     .map(({ to }) => to);
   const broken = (['timeout', 'product', 'guardrail'] as const).map((c) => failed('', c, { broke: true }));
   if (type === 'start' || type === 'exit' || type === 'conditional')
-    return [{ ...saidNothing, status: 'success' }];
+    return [{ ...emptyReport, status: 'success' }];
   if (type === 'verification')
-    return [{ ...saidNothing, status: 'success' }, failed('', 'product'), failed('', 'guardrail'), ...broken];
+    return [{ ...emptyReport, status: 'success' }, failed('', 'product'), failed('', 'guardrail'), ...broken];
   const said = ['', 'go'].flatMap((label) =>
     [[], ...(targets.length > 1 ? targets.map((to) => [to]) : [])].flatMap((suggested) =>
-      ['', '1', '7'].map((x) => ({ ...saidNothing, label, suggested, updates: { x } })),
+      ['', '1', '7'].map((x) => ({ ...emptyReport, label, suggested, updates: { x } })),
     ),
   );
   return [

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import {
   about,
-  codeToldBy,
+  codeIn,
   diskError,
+  errorFrom,
   exitOfDisk,
   isDisks,
   named,
   stoppedByDisk,
-  toldTrouble,
 } from '../../../src/platform/files/disk-error.ts';
 
 const failure = (code: string, more: object = {}) =>
@@ -71,7 +71,7 @@ test.for([
   ['fatal: unable to read tree: Transport endpoint is not connected', 'ENOTCONN'],
   ['error[system]: /a: the file system there has gone away: its server', 'ENOTCONN'],
   ['error[system]: /proc/x: the file system takes no new folders there', 'ENOENT'],
-] as const)('%s: %s', ([text, code]) => expect(codeToldBy(text)).toBe(code));
+] as const)('%s: %s', ([text, code]) => expect(codeIn(text)).toBe(code));
 
 test.for([
   [
@@ -82,7 +82,7 @@ test.for([
   ['error[system]: too many files are open', '/runs/r', 'EMFILE'],
   ['', '/runs/r', 'ENOSPC'],
 ] as const)('the report of a tool about the disk (%s) names %s', ([text, path, code]) =>
-  expect(diskError(toldTrouble(text, '/runs/r'))).toMatchObject({ path, code }),
+  expect(diskError(errorFrom(text, '/runs/r'))).toMatchObject({ path, code }),
 );
 
 test.for<[string, string, object, boolean]>([

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SandboxLevel } from '../../../src/core/contracts/sandbox.ts';
-import type { Wanted } from '../../../src/core/policy/confinement.ts';
+import type { ConfinementRequest } from '../../../src/core/policy/confinement.ts';
 import { removeTree } from '../../../src/platform/files/remove.ts';
 import { onDisk } from '../../support/temporary.ts';
 import { ladder, type Machine, machine, noBwrap, secret } from './machine.ts';
@@ -21,7 +21,7 @@ afterAll(() => it[Symbol.asyncDispose]());
 
 /** As a tool is started: a shell text. As an agent is: a program with what it declares. */
 const asTool = (text: string, rung: SandboxLevel = 'bwrap') => it.stage(text, { rung });
-const asAgent = (text: string, wanted: Partial<Wanted> = {}) =>
+const asAgent = (text: string, wanted: Partial<ConfinementRequest> = {}) =>
   it.stage(['bash', '-c', text], {
     wanted: { ...wanted, program: { network: true, home: [], file: undefined } },
   });

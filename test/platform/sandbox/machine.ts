@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path';
 import type { Exit, SpawnRequest } from '../../../src/core/contracts/process.ts';
 import type { SandboxLevel } from '../../../src/core/contracts/sandbox.ts';
 import {
+  type ConfinementRequest,
   confine,
   confinedEnvironment,
   type Places,
-  type Wanted,
 } from '../../../src/core/policy/confinement.ts';
 import { removeTree } from '../../../src/platform/files/remove.ts';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
@@ -33,7 +33,7 @@ export type Machine = {
     argv: string | readonly [string, ...string[]],
     options?: {
       readonly rung?: SandboxLevel;
-      readonly wanted?: Partial<Wanted>;
+      readonly wanted?: Partial<ConfinementRequest>;
       readonly covers?: readonly string[];
       readonly places?: Partial<Places>;
       readonly request?: Partial<SpawnRequest>;

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Wanted } from '../../../src/core/policy/confinement.ts';
+import type { ConfinementRequest } from '../../../src/core/policy/confinement.ts';
 import { onDisk } from '../../support/temporary.ts';
 import { type Machine, machine, noBwrap } from './machine.ts';
 
@@ -43,7 +43,7 @@ const paths = [
   '/var/run /var/tmp',
 ].join(' ');
 
-const cases: readonly (readonly [string, Partial<Wanted>])[] = [
+const cases: readonly (readonly [string, Partial<ConfinementRequest>])[] = [
   ['a tool', {}],
   ['a verification', { verification: true }],
   ['a node that sees the history', { history: true }],

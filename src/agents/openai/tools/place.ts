@@ -16,8 +16,8 @@ export type PathProblem = { readonly problem: string };
 export type VisiblePath = { readonly path: string; readonly real: string; readonly is: Stats };
 
 /** Looks up a path for reading. Links are followed as long as they stay in the workspace and in sight. */
-export async function placeToSee(said: string, context: ToolContext): Promise<VisiblePath | PathProblem> {
-  const named = toolPath(said);
+export async function placeToSee(typed: string, context: ToolContext): Promise<VisiblePath | PathProblem> {
+  const named = toolPath(typed);
   if ('problem' in named) return named;
   const { path } = named;
   const problem = sightProblem(path, context.scope);
@@ -68,14 +68,14 @@ export type WritablePath = {
 };
 
 /** Looks up a path for writing. No link is written through, neither on the way nor at the end. */
-export async function placeToWrite(said: string, context: ToolContext): Promise<WritablePath | PathProblem> {
-  const named = toolPath(said);
+export async function placeToWrite(typed: string, context: ToolContext): Promise<WritablePath | PathProblem> {
+  const named = toolPath(typed);
   if ('problem' in named) return named;
   const { path } = named;
   const problem = writeProblem(path, context.scope);
   if (problem !== undefined) return { problem };
-  if (said.endsWith('/'))
-    return { problem: `"${said}" names a folder: folders are made with the files in them` };
+  if (typed.endsWith('/'))
+    return { problem: `"${typed}" names a folder: folders are made with the files in them` };
   try {
     const parts = path.split('/');
     for (const at of parts.keys()) {

@@ -59,8 +59,8 @@ export function defineTool<S extends z.ZodObject>(declared: {
     description,
     // A JSON schema is JSON; its type cannot say so.
     parameters: parameters as JsonObject,
-    prepare(said) {
-      const read = args.safeParse(said);
+    prepare(typed) {
+      const read = args.safeParse(typed);
       if (!read.success) return { problem: z.prettifyError(read.error).replace(/\s*\n\s*/g, ' ') };
       return { action: action(read.data), run: (context) => run(read.data, context) };
     },

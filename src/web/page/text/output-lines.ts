@@ -20,11 +20,11 @@ export function outputLines(text: string): readonly string[] {
 export function shownPart(
   lines: readonly string[],
   most: number,
-  wanted?: number,
+  target?: number,
   step = 1,
 ): { readonly first: number; readonly lines: readonly string[] } {
   const end = Math.max(0, lines.length - most);
-  const from = wanted === undefined ? end : Math.max(0, Math.min(end, wanted - 1 - Math.floor(most / 2)));
+  const from = target === undefined ? end : Math.max(0, Math.min(end, target - 1 - Math.floor(most / 2)));
   const first = from - (from % step);
   return { first, lines: lines.slice(first, from + most) };
 }

@@ -15,17 +15,17 @@ export const openDialog = signal<{
 export function ActButtons({ run }: { run: RunRow }) {
   const busy = useSignal('');
   // What came of an act, until the run changes.
-  const said = useSignal({ text: '', status: run.status });
+  const answer = useSignal({ text: '', status: run.status });
   if (server.value?.read_only !== false) return null;
   const ask = (name: string, request: () => Promise<unknown>, done: string) => async () => {
     busy.value = name;
     const { status } = run;
-    said.value = { text: '', status };
+    answer.value = { text: '', status };
     try {
       await request();
-      said.value = { text: done, status };
+      answer.value = { text: done, status };
     } catch (error) {
-      said.value = { text: requestMessage(error), status };
+      answer.value = { text: requestMessage(error), status };
     }
     busy.value = '';
   };
@@ -75,7 +75,7 @@ export function ActButtons({ run }: { run: RunRow }) {
         </button>
       )}
       <span role="status" class="said">
-        {said.value.status === run.status && said.value.text}
+        {answer.value.status === run.status && answer.value.text}
       </span>
     </>
   );

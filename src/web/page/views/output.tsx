@@ -109,12 +109,12 @@ export function TextView(props: TextProps) {
   const lines = useMemo(() => (cut ? outputLines(text).slice(1) : outputLines(text)), [text, cut]);
   const count = countOfLines(lines.length, cut ? 'last' : firstOnly(whole.value, shown));
   const found = useMemo(() => linesWith(lines, search.value), [lines, search.value]);
-  const wantedLine = cut ? undefined : lineOf(fragment.value, mark);
+  const targetLine = cut ? undefined : lineOf(fragment.value, mark);
   const focused = found[Math.min(at.value, found.length - 1)];
   const part = shownPart(
     lines,
     most + earlier.value,
-    focused === undefined ? wantedLine : focused + 1,
+    focused === undefined ? targetLine : focused + 1,
     block,
   );
   const read = async () => {
@@ -165,7 +165,7 @@ export function TextView(props: TextProps) {
         part={part}
         numbered={!cut}
         mark={mark}
-        wanted={wantedLine}
+        shownLine={targetLine}
         found={new Set(found)}
         focused={focused}
         live={props.live === true}
@@ -241,15 +241,15 @@ interface LinesProps {
   readonly part: { readonly first: number; readonly lines: readonly string[] };
   readonly numbered: boolean;
   readonly mark: string;
-  readonly wanted: number | undefined;
+  readonly shownLine: number | undefined;
   readonly found: ReadonlySet<number>;
   readonly focused: number | undefined;
   readonly live: boolean;
 }
 
-function Lines({ part, numbered, mark, wanted, found, focused, live }: LinesProps) {
+function Lines({ part, numbered, mark, shownLine, found, focused, live }: LinesProps) {
   const element = useRef<HTMLDivElement>(null);
-  const target = focused === undefined ? wanted : focused + 1;
+  const target = focused === undefined ? shownLine : focused + 1;
   useLayoutEffect(() => {
     if (target !== undefined)
       element.current?.querySelector(`[data-line="${target}"]`)?.scrollIntoView({ block: 'center' });
@@ -276,7 +276,9 @@ function Lines({ part, numbered, mark, wanted, found, focused, live }: LinesProp
           text={lines.join('\n')}
           numbered={numbered}
           mark={mark}
-          wanted={wanted !== undefined && wanted > first && wanted <= first + lines.length ? wanted : 0}
+          shownLine={
+            shownLine !== undefined && shownLine > first && shownLine <= first + lines.length ? shownLine : 0
+          }
           found={lines.flatMap((_, at) => (found.has(first + at) ? [first + at] : [])).join()}
         />
       ))}
@@ -289,12 +291,12 @@ interface BlockProps {
   readonly text: string;
   readonly numbered: boolean;
   readonly mark: string;
-  readonly wanted: number;
+  readonly shownLine: number;
   /** Indices of lines with a match, joined with commas. */
   readonly found: string;
 }
 
-const Block = memo(({ first, text, numbered, mark, wanted, found }: BlockProps) => {
+const Block = memo(({ first, text, numbered, mark, shownLine, found }: BlockProps) => {
   const read = ansiReader();
   const matches = new Set(found === '' ? [] : found.split(',').map(Number));
   return (
@@ -303,7 +305,7 @@ const Block = memo(({ first, text, numbered, mark, wanted, found }: BlockProps) 
         const number = first + at + 1;
         const classes = [
           'line',
-          ...(number === wanted ? ['wanted'] : []),
+          ...(number === shownLine ? ['wanted'] : []),
           ...(matches.has(first + at) ? ['match'] : []),
         ];
         return (
