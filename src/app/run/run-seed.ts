@@ -15,7 +15,8 @@ import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
 import type { Host, RunFlags } from '../types.ts';
-import { copyRun, hashOfRecords, sealAgain, writeCopiedJournal } from './copy-run.ts';
+import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
+import { copyRun, sealAgain } from './copy-run.ts';
 import type { RunSeed } from './create.ts';
 import type { RunTerms } from './terms.ts';
 

@@ -4,12 +4,9 @@ import { join, resolve } from 'node:path';
 import type { Diagnostic, Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { buildsHistory, goalOf, startOf, workdirOf } from '../../core/pipeline.ts';
-import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
 import { inWorkspace, type Layout } from '../../core/records/layout.ts';
-import type { Holdout, SealedFile } from '../../core/records/manifest.ts';
-import { type ChosenHoldout, chooseHoldout, readForSealing } from '../../holdout/seal.ts';
-import { placeSealed, takeOutSealed } from '../../holdout/sealed-files.ts';
-import { homeProblem, keysFolder, mostSealedBytes, writeSealed } from '../../holdout/vault.ts';
+import { type ChosenHoldout, chooseHoldout } from '../../holdout/seal.ts';
+import { homeProblem, keysFolder } from '../../holdout/vault.ts';
 import { makeFolder } from '../../platform/files/write.ts';
 import { headCommit } from '../../platform/git.ts';
 import { manifestHash, storeTexts } from '../../run/inputs.ts';
@@ -20,11 +17,10 @@ import { openSnapshots } from '../../workspace/snapshots.ts';
 import { readInputs } from '../inputs.ts';
 import type { Host, RunFlags, Where } from '../types.ts';
 import type { RunSeed } from './create.ts';
-
-type Problem = { readonly problem: Diagnostic };
+import { sealHoldout } from './seal-holdout.ts';
 
 /** What the seed is made from. */
-type Begin = {
+export type WorkdirBegin = {
   readonly graph: Graph;
   readonly where: Where;
   readonly flags: RunFlags;
@@ -52,7 +48,7 @@ export async function workdirSeed(
   const chosen = await chooseHoldout(graph, choice);
   if ('problem' in chosen) return { problems: [chosen.problem] };
   const { chosen: holdout } = chosen;
-  const begin: Begin = { graph, where, flags, host, workdir, holdout };
+  const begin: WorkdirBegin = { graph, where, flags, host, workdir, holdout };
   return {
     graph,
     former: undefined,
@@ -82,7 +78,7 @@ export async function workdirSeed(
   };
 }
 
-async function fillWorkspace(begin: Begin, at: Layout, texts: readonly string[], goOn: () => void) {
+async function fillWorkspace(begin: WorkdirBegin, at: Layout, texts: readonly string[], goOn: () => void) {
   const { graph, host, workdir } = begin;
   const started = await startHistory(begin, at.history);
   if (started !== undefined && 'problem' in started) return started;
@@ -111,7 +107,7 @@ async function fillWorkspace(begin: Begin, at: Layout, texts: readonly string[],
 
 /** Creates the git history of a pipeline that makes commits; refuses a workdir that cannot be built upon. */
 async function startHistory(
-  { graph, where: { runId }, flags, host: { env }, workdir }: Begin,
+  { graph, where: { runId }, flags, host: { env }, workdir }: WorkdirBegin,
   historyDir: string,
 ) {
   if (!buildsHistory(graph)) return undefined;
@@ -123,7 +119,7 @@ async function startHistory(
 
 /** Fills the workspace; answers with notes on what is not copied unchanged. */
 async function copyWorkdir(
-  { where: { runsDir }, flags: { exclude = [] }, host: { env }, workdir, holdout }: Begin,
+  { where: { runsDir }, flags: { exclude = [] }, host: { env }, workdir, holdout }: WorkdirBegin,
   snapshots: Snapshots,
   workspace: string,
   goOn: () => void,
@@ -148,53 +144,6 @@ const linkProblem = (path: string): Diagnostic => ({
   message: `${path} in the workdir is a link, and a run would write through it`,
   fix: 'make it a folder, or exclude it with a line in .factoryignore',
 });
-
-/** Makes the first commit of a run with history, and seals the holdout. */
-async function sealHoldout({ graph, where: { runId }, host: { clock, env }, holdout }: Begin, at: Layout) {
-  let { own = [] } = holdout ?? {};
-  if (buildsHistory(graph)) {
-    // The first commit contains the workdir's scenarios; the workspace does not.
-    if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
-    const { recordBase } = await import('../../git/start-history.ts');
-    const place = { historyDir: at.history, workspace: at.workspace, sealed: holdout?.paths ?? [] };
-    const recorded = await recordBase({ ...place, runId, now: clock.now(), env });
-    if ('problem' in recorded) return recorded;
-    // The history may have checked out another commit than the copy.
-    if (holdout !== undefined) own = takeOutOwn(at.workspace, holdout.paths);
-  }
-  if (holdout === undefined) return { files: [], notes: [], holdout: undefined };
-  const files = toSeal(holdout, own);
-  const sealed = await seal(at.root, holdout, files);
-  if ('problem' in sealed) return sealed;
-  const replaced = sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed));
-  const note = `the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`;
-  return { files, notes: replaced ? [note] : [], holdout: sealed };
-}
-
-/** Removes the files at the holdout paths of a new workspace, and returns them. */
-function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
-  const own = paths.flatMap((path) =>
-    readForSealing(workspace, path, { as: path, leaveOut: () => false, most: mostSealedBytes }),
-  );
-  takeOutSealed(workspace, paths, [], undefined, () => true);
-  return own;
-}
-
-const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly string[] }): boolean =>
-  first !== undefined && isAtOrBelow(path, first);
-
-const toSeal = ({ paths, given }: ChosenHoldout, own: readonly SealedFile[]): readonly SealedFile[] =>
-  given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
-
-/** Seals the holdout files; returns their description for the manifest. */
-async function seal(
-  building: string,
-  { paths, from, env }: ChosenHoldout,
-  files: readonly SealedFile[],
-): Promise<Holdout | Problem> {
-  const written = await writeSealed(building, files, env);
-  return 'problem' in written ? written : { paths: [...paths], from, ...written };
-}
 
 /** The first of the engine's folders that the workdir has as something other than a folder. */
 function linkedFolder(workspace: string): string | undefined {
