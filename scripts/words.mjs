@@ -63,10 +63,11 @@ const fields = {
   holdout_beside: ['src/'],
   holdoutBeside: ['src/lint/'],
   class_said: ['src/core/'],
+  classSaid: ['src/core/', 'src/engine/', 'src/nodes/'],
   told: ['src/core/records/', 'src/engine/cost-ledger.ts', 'src/engine/shared-budget.ts'],
   // Of an edge in a picture: how often the run took it.
   taken: ['src/app/inspect/', 'src/app/picture/', 'src/web/page/views/graph.tsx'],
-  said: ['src/cli/scenario.ts'],
+  said: ['src/cli/scenario.ts', 'src/builder/mend.ts'],
   beside: ['src/holdout/seal.ts'],
 };
 const isField = (name, file) => fields[name]?.some((place) => file.startsWith(place)) ?? false;

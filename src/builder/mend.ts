@@ -10,7 +10,7 @@ import { type Build, writeBuildState } from './build-state.ts';
 import type { StepContext } from './step-context.ts';
 
 /** The product's failures, which the scenario node reports in the context key `judge.failures`. */
-const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), text: z.string() })).min(1));
+const failuresSchema = once(() => z.array(z.object({ scenario: z.string(), said: z.string() })).min(1));
 
 export type OrderFix =
   | { readonly order: WorkOrder; readonly number: number; readonly state: BuildState }
@@ -72,7 +72,7 @@ function fixOrder(
       'The finished product failed checks of its behaviour that were written from the specification alone. Expected and',
       'observed:',
       '',
-      ...failures.map(({ text }) => (text === '' ? 'A check failed without output.' : text)),
+      ...failures.map(({ said: text }) => (text === '' ? 'A check failed without output.' : text)),
       '',
       'Find the cause and fix the behaviour in general; an answer that fits only the inputs named here is wrong.',
     ].join('\n'),

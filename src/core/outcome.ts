@@ -112,7 +112,7 @@ export type Failure = {
    *  A retry would fail too, until the user fixes the cause. */
   readonly hopeless?: true;
   /** True when the node reported the class (`failure_class=…`); else it is derived from how the program ended. */
-  readonly classReported?: boolean;
+  readonly classSaid?: boolean;
   /** The exit code of the program that failed, when one ran to its end. */
   readonly exitCode?: number;
   /** How the class was determined, if a program failed. */

@@ -53,7 +53,7 @@ export function simulatedOutcome(
     return { why: `only fail has a class or is broke, and "${word}" is ${answered.outcome}` };
   if (isFailure) {
     // `product` that is written is what a node reports itself: an agent may be asked for a fix, whatever files it may write.
-    const reports = failure === 'product' ? { classReported: true } : {};
+    const reports = failure === 'product' ? { classSaid: true } : {};
     return { outcome: failed('simulated failure', failure ?? 'product', { ...report, ...reports, broke }) };
   }
   const all = { ...emptyReport, ...report };

@@ -196,7 +196,7 @@ function lastFailure(last: LastFailure | null, facts: StepFacts, outcome: Outcom
       node: facts.node,
       node_type: facts.type,
       class: outcome.class,
-      class_said: outcome.classReported === true,
+      class_said: outcome.classSaid === true,
       reason: outcome.reason,
       exit_code: outcome.exitCode ?? null,
       model: outcome.model ?? output,

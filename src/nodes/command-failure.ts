@@ -22,7 +22,7 @@ export async function commandFailure(
     readonly stderrName: string;
   },
 ): Promise<
-  Required<Pick<Failure, 'class' | 'attribution' | 'classReported' | 'command' | 'judge'>> &
+  Required<Pick<Failure, 'class' | 'attribution' | 'classSaid' | 'command' | 'judge'>> &
     Pick<Failure, 'exitCode'>
 > {
   const { command, judge, word } = of;
@@ -47,7 +47,7 @@ export async function commandFailure(
   return {
     class: attribution.class,
     attribution,
-    classReported: failureWord !== undefined,
+    classSaid: failureWord !== undefined,
     command: head(command, most.command),
     judge: isJudge({ command, scenarios, judge }),
     ...(exit.kind === 'exited' ? { exitCode: exit.code } : {}),

@@ -34,7 +34,7 @@ const raws = [
 
 function buildOf(values: readonly Record<string, unknown>[]): Build {
   const orders = values.map((value, at) => {
-    const mends = String(value['id']).startsWith('FIX') ? { mends: true as const } : {};
+    const mends = String(value['id']).startsWith('FIX') ? { fixes: true as const } : {};
     const checked = checkOrder(
       { from: `.factory/orders/${value['id'] ?? at}.json`, value, ...mends },
       { allowExempt: false },

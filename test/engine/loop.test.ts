@@ -29,7 +29,7 @@ const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
     { ...succeeded(), status: 'retry' as const, reason: 'not yet' },
     { ...succeeded(), status: 'partial_success' as const },
     failed('boom', 'product', { exitCode: 3 }),
-    failed('down', 'infra', { broke: true, classReported: true }),
+    failed('down', 'infra', { broke: true, classSaid: true }),
   ),
 );
 

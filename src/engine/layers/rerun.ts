@@ -110,7 +110,7 @@ async function judgedAgain(
   return {
     ...first,
     class: attribution.class,
-    classReported: attribution.how === 'said',
+    classSaid: attribution.how === 'said',
     attribution,
     rerun: record,
     ...(attribution.class === first.class ? {} : { reason: `${attribution.why} (${first.reason})` }),
