@@ -107,11 +107,13 @@ async function acted(
       run_id: '01M80004ABCDEFGHJKMNPQRS',
       command: 'factory',
       branch: 'factory/01M8',
+      source: null,
       to: null,
+      base: null,
       head: 'abcdef',
       commits,
     },
-    ...{ notes: [], pushed: null, next: '' },
+    ...{ needed: [], notes: [], pushed: null, next: '' },
   });
 }
 
