@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import * as z from 'zod';
 import { errorText } from '../core/diagnostic.ts';
-import { canonicalHash, type Json, type JsonObject } from '../core/json.ts';
+import { canonicalHash, isObject, type Json, type JsonObject } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { provenanceSchema, type WorkOrder, workOrderSchema } from '../core/orders/work-order.ts';
 import { inWorkspace } from '../core/records/layout.ts';
@@ -300,6 +300,3 @@ async function readPlan(path: string): Promise<Manifest | { readonly problem: st
   if (!isObject(plan) || !Array.isArray(list)) return { problem: `${path} has no list "work_orders"` };
   return { name: basename(path), plan, orders: list.filter(isObject) };
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

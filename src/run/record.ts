@@ -12,7 +12,7 @@ import type {
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
 import type { Node } from '../core/graph.ts';
-import type { Json } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Exchange, FileChange } from '../core/records/exchange.ts';
 import type { ExchangeFacts } from '../core/records/journal.ts';
@@ -310,6 +310,3 @@ function changed(value: unknown, path: string, change: (stream: string, piece: s
     Object.entries(value).map(([key, one]) => [key, changed(one, `${path}.${key}`, change)]),
   );
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

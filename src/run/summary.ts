@@ -95,10 +95,10 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
   const checkpoint = jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
   const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
-  let owned = mayRun(inFile) ? await isOwnedBySomebody(dir, clock) : false;
+  let owned = mayRun(inFile) ? await hasLiveOwner(dir, clock) : false;
   // An owner keeps its checkpoint up to date; its journal need not be read.
   const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : await savedIn(dir, inFile);
-  if (mayRun(saved) && !mayRun(inFile)) owned = await isOwnedBySomebody(dir, clock);
+  if (mayRun(saved) && !mayRun(inFile)) owned = await hasLiveOwner(dir, clock);
   const recorded = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
@@ -160,7 +160,7 @@ async function savedIn(dir: string, saved: Saved): Promise<{ readonly saved: Sav
 }
 
 /** A run that cannot be read does not hide the others. */
-const isOwnedBySomebody = (dir: string, clock: Clock): Promise<boolean | 'unknown'> =>
+const hasLiveOwner = (dir: string, clock: Clock): Promise<boolean | 'unknown'> =>
   ownerOf(dir, clock).then(
     (owner) => owner !== undefined,
     () => 'unknown',

@@ -69,7 +69,7 @@ export type TraceFacts =
       readonly node_type: string;
       readonly node_shape: string;
       readonly node_attrs: JsonObject;
-      /** Omitted if the context is large; `fullTrace` restores it. */
+      /** Omitted if the context is large; `completeRecords` restores it. */
       readonly context_before?: JsonObject;
       readonly workspace: string;
       readonly node_artifact_dir: string;
@@ -91,7 +91,7 @@ export type TraceFacts =
       /** Present if the node names several agents or models. */
       readonly answered_by?: AnsweredBy;
       readonly context_updates: JsonObject;
-      /** Omitted if the context is large; `fullTrace` restores it. */
+      /** Omitted if the context is large; `completeRecords` restores it. */
       readonly context_after?: JsonObject;
       readonly context_delta: ContextDelta;
       readonly status_path: string;
