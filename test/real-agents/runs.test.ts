@@ -38,16 +38,30 @@ const mayBeNobody = (name: Name, sandbox: Word): boolean => {
 };
 
 /** A project, its user's home around it, and one of the programs on PATH. */
-async function rig(name: Name, sandbox: Word, steps: readonly Step[], more = '', uid?: number) {
+async function rig(
+  name: Name,
+  sandbox: Word,
+  steps: readonly Step[],
+  {
+    pipeline = graph,
+    files = {},
+    uid,
+  }: {
+    readonly pipeline?: (attributes: string) => string;
+    readonly files?: Readonly<Record<string, string>>;
+    readonly uid?: number | undefined;
+  } = {},
+) {
   const { path } = realProgram(name);
   const desk = await startDesk(name, steps);
   const it = await home({
-    'p.dot': graph(`${desk.attributes}${more}`),
+    'p.dot': pipeline(desk.attributes),
     'w/README.md': 'read me\n',
     'w/scripts/scenarios/judge.sh': 'the-judge\n',
     'outside.txt': 'the-outside\n',
     'tmp/x': '',
     ...desk.files,
+    ...files,
   });
   if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${uid}`, it.path]);
   const as = uid === undefined ? {} : { uid };
@@ -105,8 +119,7 @@ async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
       { write: { path: 'notes.md', text: 'a note' }, tokens: { input: 1603, output: 53 } },
       { answer: { notes: 'all is done' }, tokens: { input: 1704, output: 61, cached: 1500 } },
     ],
-    '',
-    uid,
+    { uid },
   );
   const ran = await it.run();
   expect(ran.code, ran.stderr).toBe(0);
@@ -149,6 +162,69 @@ async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
   expect(JSON.parse(replayed.stdout)).toMatchObject({ equal: true });
   expect(await it.list('.factory/runs/again/workspace')).toEqual(await it.list('.factory/runs/r1/workspace'));
 }
+
+/** Where the programs, and what installs them, keep what was said in other sessions; `#` is replaced by what tells them apart. */
+const otherSessions: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [
+      '.codex/sessions/2026/01/02/rollout-2026-01-02T00-00-00-6affb302-3e34-436f-b334-5ca7e9546ede.jsonl',
+      '.codex/archived_sessions/rollout-2026-01-01T00-00-00-6affb302-3e34-436f-b334-5ca7e9546edf.jsonl',
+      '.codex/history.jsonl',
+      '.codex/session_index.jsonl',
+      '.codex/log/codex-tui.log',
+      '.codex/memories/raw_memories.md',
+      '.codex/shell_snapshots/6affb302-3e34-436f-b334-5ca7e9546ede.sh',
+      '.codex/state_9.sqlite',
+      '.codex/tmp/said.txt',
+      '.claude/projects/-w/713a28ae-2985-4d16-82e8-a4a9097f6e7d.jsonl',
+      '.claude/projects/-w/memory/MEMORY.md',
+      '.claude/todos/713a28ae-2985-4d16-82e8-a4a9097f6e7d-agent-1.json',
+      '.claude/tasks/713a28ae-2985-4d16-82e8-a4a9097f6e7d/1.json',
+      '.claude/plans/a-plan.md',
+      '.claude/history.jsonl',
+      '.claude/file-history/713a28ae-2985-4d16-82e8-a4a9097f6e7d/a@v1',
+      '.claude/shell-snapshots/snapshot-bash-1.sh',
+      '.claude/session-env/713a28ae-2985-4d16-82e8-a4a9097f6e7d/x.sh',
+      '.claude/debug/713a28ae-2985-4d16-82e8-a4a9097f6e7d.txt',
+      '.claude/paste-cache/1.txt',
+      '.claude/backups/.claude.json.backup.1',
+      '.claude.json.backup',
+      '.cache/claude-cli-nodejs/-w/mcp-logs/1.txt',
+      '.local/state/claude/said.txt',
+      'tmp/claude-0/-w/713a28ae-2985-4d16-82e8-a4a9097f6e7d/tasks/1.output',
+    ].map((path, n) => [path, `{"said":"what-was-said-${n}-elsewhere"}\n`]),
+  ),
+  '.claude.json': '{"projects":{"/w":{"history":["what-was-said-98-elsewhere"]}},"numStartups":3}\n',
+};
+
+async function readsNoOther(name: Name): Promise<void> {
+  // The command must not find itself.
+  const search =
+    'grep -rhoas \'what-was-said-[0-9]*-elsewher[e]\' "$HOME" /tmp /var/tmp; ' +
+    'echo "own: $(find ~/.codex/sessions ~/.claude/projects -name \'*.jsonl\' 2> /dev/null | wc -l)"';
+  await using it = await rig(
+    name,
+    'bwrap',
+    [{ run: 'echo what-was-said-99-elsewhere' }, { answer: {} }, { run: search }, { answer: {} }],
+    { pipeline: twoNodes, files: otherSessions },
+  );
+  const ran = await it.run();
+  expect(ran.code, ran.stderr).toBe(0);
+  const [, , , seen = ''] = it.desk.bodies();
+  // Codex begins its file late.
+  expect(seen).toMatch(name === 'codex' ? /own: [01]\b/ : /own: 1\b/);
+  expect(seen).not.toMatch(/what-was-said-\d+-elsewhere/);
+  for (const [path, text] of Object.entries(otherSessions)) expect(await it.read(path)).toBe(text);
+}
+
+const twoNodes = (attributes: string) => `digraph g {
+  start [shape=Mdiamond] exit [shape=Msquare]
+  a [prompt="Do it", max_retries=0, ${attributes}]
+  b [prompt="Do more", max_retries=0, ${attributes}]
+  start -> a
+  a -> b [condition="outcome=success"]
+  b -> exit [condition="outcome=success"]
+}`;
 
 const detached = {
   run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
@@ -222,6 +298,11 @@ for (const { name, sandbox, skipped } of cases) {
         () => works(name, sandbox, nobody),
       );
 
+      test.runIf(sandbox === 'bwrap')(
+        'reads in no session but its own, wherever others are kept, and leaves them as they are',
+        () => readsNoOther(name),
+      );
+
       // Without a sandbox the agents' own tests show the same.
       test.runIf(sandbox === rungs[0]).for<[string, Step, number, object]>([
         ['400', { status: 400 }, 1, { failure_class: 'agent' }],
@@ -243,7 +324,9 @@ for (const { name, sandbox, skipped } of cases) {
       });
 
       test('a model that hangs is a timeout; what a command detached is ended with it', async () => {
-        await using it = await rig(name, sandbox, [detached, { hang: true }], ', timeout=6s');
+        await using it = await rig(name, sandbox, [detached, { hang: true }], {
+          pipeline: (attributes) => graph(`${attributes}, timeout=6s`),
+        });
         const ran = await it.run();
         expect(ran.code, ran.stderr).toBe(1);
         expect(await it.status()).toMatchObject({ failure_class: 'timeout' });
