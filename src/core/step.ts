@@ -2,6 +2,7 @@
  *  middle. */
 import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
 import { escalationAt, modelsOf } from './escalation.ts';
+import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
 import type { Graph, Node } from './graph.ts';
 import { type Json, type JsonObject, own, put } from './json.ts';
@@ -125,6 +126,7 @@ function arrival(from: string, { edge, how, candidates }: Route): NonNullable<Ru
     from,
     conditional: how === 'condition' && unset === undefined,
     ...(unset === undefined ? {} : { unset: [...unset] }),
+    ...(edge === undefined ? {} : givenByEdge(edge)),
   };
 }
 

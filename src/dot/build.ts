@@ -304,6 +304,7 @@ export const synonyms: Readonly<Record<string, string>> = {
   max_node_visits: 'max_visits',
   agent: 'agent.backend',
   default_max_retry: 'default_max_retries',
+  context_thread_default: 'default_thread',
 };
 
 const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;

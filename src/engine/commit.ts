@@ -13,6 +13,7 @@ import { statusOf, viewRecordsOf } from '../run/view-records.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type EventWriter, eventWriter, viewPlaces, visitOf } from './event-log.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import { threadRecord } from './threads.ts';
 
 /** Bytes of a failure's summary in the log. */
 const mostLogged = 2200;
@@ -71,6 +72,7 @@ export function openRecords(run: Run): RunRecords {
       const isReplayable = kind.executable && kind.type !== 'codergen';
       const line = visitOf(kind.type, step, before, {
         ...executed,
+        thread: await threadRecord(run, executed.thread),
         contextBefore,
         tookMs,
         elapsedMs: Math.round(elapsed()),

@@ -8,6 +8,7 @@ import type { Context } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { VisitFacts } from '../core/records/journal.ts';
 import type { TraceFacts, TraceRecord } from '../core/records/trace.ts';
+import type { ThreadRecord } from '../core/records/visit.ts';
 import { present, type Value } from '../core/settings/types.ts';
 import { delta, recordedEnd } from '../core/step.ts';
 import type { ArtifactHashes } from '../run/artifacts.ts';
@@ -56,7 +57,8 @@ export function visitOf(
   node_type: string,
   { change, route, decision }: Step,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
-  left: Omit<Extract<ExecutionEnd, { kind: 'ended' }>, 'kind' | 'context'> & {
+  left: Omit<Extract<ExecutionEnd, { kind: 'ended' }>, 'kind' | 'context' | 'thread'> & {
+    readonly thread?: ThreadRecord | undefined;
     readonly contextBefore: Context;
     readonly tookMs: number;
     readonly elapsedMs: number;
@@ -81,6 +83,7 @@ export function visitOf(
     context: changes(left.contextBefore, change.now.context),
     origins: { set: change.origins },
     ...(left.toolState === undefined ? {} : { tool_state: left.toolState }),
+    ...(left.thread === undefined ? {} : { thread: left.thread }),
     ...(last_failure === before.state.last_failure ? {} : { last_failure }),
     ...(change.alike === undefined ? {} : { alike: change.alike }),
     next_node,

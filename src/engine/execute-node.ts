@@ -33,10 +33,10 @@ export async function executeNode(
   try {
     const executed = await run.execute(context);
     if (run.signal.aborted) return { kind: 'interrupted' };
-    const { outcome, snapshot, usage, toolState, commands = [], replayed } = executed;
+    const { outcome, snapshot, usage, toolState, thread, commands = [], replayed } = executed;
     const { counts = { retries: 0, calls: 0 } } = executed;
     const { context: seen = execution.state.context } = executed;
-    const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState };
+    const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread };
     return { kind: 'ended', ...end, ...(replayed === undefined ? {} : { replayed }) };
   } catch (error) {
     return stopped(execution.node.id, error);

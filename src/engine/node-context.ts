@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core/contracts/node-kind.ts';
+import { conversationAt } from '../core/fidelity.ts';
 import type { Node } from '../core/graph.ts';
 import { type JsonObject, own } from '../core/json.ts';
 import { maskedObject } from '../core/policy/mask.ts';
@@ -42,10 +43,11 @@ export const nodeLog =
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
-const inputsOf = ({ run, state }: LayerContext): NodeInputs => ({
+const inputsOf = ({ run, node, state }: LayerContext): NodeInputs => ({
   previous: state.last_outcome ?? undefined,
   values: state.context,
   origin: (key) => own(state.origins, key),
+  conversation: conversationAt(run.graph, node, state),
   expand: (text, mode) =>
     expand(
       text,

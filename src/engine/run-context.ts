@@ -10,7 +10,7 @@ import type { Graph, Node } from '../core/graph.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
-import type { RanCommand } from '../core/records/visit.ts';
+import type { RanCommand, ThreadRecord } from '../core/records/visit.ts';
 import type { Caps } from '../core/settings/limits.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
 import type { SealedHoldout } from '../holdout/mount.ts';
@@ -108,6 +108,9 @@ export type Execution = NextExecution & {
   readonly contextBefore: RunState['context'];
 };
 
+/** What the agent of an attempt has kept of its conversation, as masked text. */
+export type KeptThread = Omit<ThreadRecord, 'session'> & { readonly session: string };
+
 /** How the attempts at an execution ended. */
 export type ExecutionEnd =
   | {
@@ -121,6 +124,8 @@ export type ExecutionEnd =
       readonly commands: readonly RanCommand[];
       /** The state of the run's tools, if it changed. */
       readonly toolState?: JsonObject | undefined;
+      /** What its agent kept of its conversation. */
+      readonly thread?: KeptThread | undefined;
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }

@@ -35,6 +35,8 @@ export type FinishedAttempt = {
   readonly byAgent: boolean;
   readonly nodeDir: string;
   readonly outcome: Outcome;
+  /** What the agent kept of its conversation. */
+  readonly thread: string | undefined;
   readonly before: Snapshot;
   readonly after: Snapshot;
   /** Files whose changes are undone anyway. */
@@ -115,11 +117,14 @@ class CanaryGuard implements LeakGuard {
     return seen === undefined ? undefined : leakMessage(where, seen);
   }
 
-  async #leakInAnswer({ node, nodeDir, outcome }: FinishedAttempt): Promise<string | undefined> {
+  async #leakInAnswer({ node, nodeDir, outcome, thread }: FinishedAttempt): Promise<string | undefined> {
     const report = [reasonOf(outcome), outcome.notes, outcome.label, ...outcome.suggested].join('\n');
     const found =
       (await this.#leakIn(`what node "${node.id}" reports`, report)) ??
-      (await this.#leakIn(`a context update of node "${node.id}"`, JSON.stringify(outcome.updates)));
+      (await this.#leakIn(`a context update of node "${node.id}"`, JSON.stringify(outcome.updates))) ??
+      (thread === undefined
+        ? undefined
+        : await this.#leakIn(`the conversation of node "${node.id}"`, thread));
     if (found !== undefined) return found;
     for (const name of await filesIn(nodeDir)) {
       if (notAnswers.has(name)) continue;

@@ -24,6 +24,7 @@ import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
 import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
+import { askInThread, threadOf } from './thread.ts';
 
 const attributes = {
   ...commonAttributes,
@@ -90,10 +91,12 @@ export const codergen = kind({
     const schema = name === undefined ? undefined : await context.inputs.schema(name);
     if (name !== undefined && schema === undefined)
       return broken(`response_schema "${name}" is not a known schema`);
+    const thread = threadOf(context, agent);
+    if (thread !== undefined && 'refused' in thread) return broken(thread.refused);
     const watch = watchFor(settings, context, agent);
     try {
       const task = taskOf(settings, context, { agent, watch, prompt: prompt.text, schema });
-      const report = await agent.ask(task, watch.signal);
+      const report = await askInThread(thread, task, context, (one) => agent.ask(one, watch.signal));
       for (const usage of report.spentBefore ?? []) agent.spent(usage);
       if (report.kind === 'cancelled' && report.usage !== undefined) agent.spent(report.usage);
       const stalled = report.kind === 'cancelled' && !context.signal.aborted ? watch.why : undefined;

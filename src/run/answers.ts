@@ -160,6 +160,8 @@ class RecordReplay implements Replay {
     if (signal.aborted) return { kind: 'cancelled' };
     if (this.#follows) {
       const exchange = this.#answers.get(callKey(node, task.call));
+      if (exchange?.thread === 'lost' && task.thread !== undefined && task.thread.lost !== true)
+        return { kind: 'failed', class: 'agent', reason: 'as in the recorded run', threadLost: true };
       const differs = this.#mismatch(task, at.mask, exchange);
       if (differs === undefined && exchange !== undefined) return await this.#report(task, exchange, at);
       const stop =
@@ -190,6 +192,11 @@ class RecordReplay implements Replay {
     return { kind: 'prompt' as const, why, ...hashes, diff };
   }
 
+  /** What the agent of the recorded execution kept of its conversation. */
+  #thread({ node, visit }: ReplayedNode): VisitRecord['thread'] {
+    return [...this.#executions.values()].find((one) => one.node === node && one.visit === visit)?.thread;
+  }
+
   /** Repeats what the call did, and answers with its report. */
   async #report(task: AgentTask, exchange: Exchange, at: ReplayedNode): Promise<AgentReport> {
     const { body } = this.#recorded;
@@ -206,6 +213,8 @@ class RecordReplay implements Replay {
     at.hidden.paths.push(...hidden.paths);
     at.hidden.made.push(...hidden.made);
     at.hidden.sealed.push(...(hidden.sealed ?? []));
+    const kept = this.#thread(at);
+    if (kept !== undefined) task.thread?.keep(body(kept.session), kept.agent);
     at.replayed(exchange.seq);
     const report = JSON.parse(body(exchange.report ?? 'null')) as AgentReport | null;
     if (report?.kind === 'answered') task.onText?.(report.text, 'answer');

@@ -1,6 +1,7 @@
 /** What agents were asked and answered: a line of the journal for each call, long texts in the content store. */
 import { ContentStore } from '../contents/store.ts';
-import type { Body, Exchange } from '../core/records/exchange.ts';
+import type { Body } from '../core/records/body.ts';
+import type { Exchange } from '../core/records/exchange.ts';
 import type { ExchangeFacts } from '../core/records/journal.ts';
 import { layout } from '../core/records/layout.ts';
 

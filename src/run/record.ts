@@ -181,6 +181,7 @@ class AttemptRecorder implements Recorder {
       ),
       prompt_sha256: sha256(prompt),
       prompt: await log.body(prompt),
+      ...threadWord(task.thread),
       schema:
         task.schema === undefined
           ? null
@@ -201,6 +202,12 @@ class AttemptRecorder implements Recorder {
       replayed: this.#line ?? null,
     };
   }
+}
+
+/** What the call is to its thread. */
+function threadWord(thread: AgentTask['thread']): Pick<ExchangeFacts, 'thread'> {
+  if (thread === undefined) return {};
+  return { thread: thread.lost === true ? 'lost' : thread.before === undefined ? 'begins' : 'continues' };
 }
 
 const hiddenRecord = ({ paths, made, sealed }: Hidden): Exchange['hidden'] => ({

@@ -85,6 +85,12 @@ export function addVisit(
   for (const key of record.context.unset) delete state.context[key];
   for (const [key, who] of Object.entries(record.origins.set)) put(state.origins, key, who);
   if (record.tool_state !== undefined) state.tool_state = record.tool_state;
+  if (record.thread !== undefined) {
+    const { key, ...thread } = record.thread;
+    const threads = state.threads ?? {};
+    put(threads, key, { ...thread, node, step: record.steps });
+    state.threads = threads;
+  }
   if (record.last_failure !== undefined) state.last_failure = record.last_failure;
   state.epoch = record.epoch;
   state.last_completed_node = node;

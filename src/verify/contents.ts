@@ -1,6 +1,7 @@
 /** Snapshots, the workspace, and the texts of exchanges. */
 import { lstatSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Body } from '../core/records/body.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
 import type { JournalLine } from '../core/records/journal.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
@@ -115,16 +116,23 @@ export function checkExchanges(
   const owners = new Set<number>();
   for (const line of lines.toReversed()) {
     if (isFlushed(line)) owners.add(line.epoch);
-    if (line.type !== 'Exchange') continue;
-    found.count('exchanges');
-    for (const body of bodiesOf(line)) {
+    if (line.type === 'Exchange') found.count('exchanges');
+    for (const { body, of } of textsOfLine(line)) {
       if (typeof body === 'string' || store.isWhole(body.sha256)) continue;
-      const what = `the text ${body.sha256} of call ${line.call} of node "${line.node}" (${where}, line ${line.seq})`;
+      const what = `the text ${body.sha256} of ${of} (${where}, line ${line.seq})`;
       if (owners.has(line.epoch))
         found.add('missing', 'contents', `it no longer has ${what}, or other bytes`);
       else found.cannot(`${what}: it was lost with the process that wrote it`);
     }
   }
+}
+
+/** The texts of agents that a line names. */
+function textsOfLine(line: JournalLine): readonly { readonly body: Body; readonly of: string }[] {
+  if (line.type === 'Exchange')
+    return bodiesOf(line).map((body) => ({ body, of: `call ${line.call} of node "${line.node}"` }));
+  if (line.type !== 'Visit' || line.thread === undefined) return [];
+  return [{ body: line.thread.session, of: `the conversation "${line.thread.key}" of node "${line.node}"` }];
 }
 
 /** Checks the record that a replay uses: its journal, the texts that it names, and artifacts of tools and verifications. */

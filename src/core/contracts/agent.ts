@@ -57,6 +57,20 @@ export type ReadScope = {
   readonly only?: readonly string[];
 };
 
+/** The conversation that a task continues, or begins. */
+export type AgentThread = {
+  readonly key: string;
+  /** What this agent kept at the last committed execution of the thread; undefined where the conversation begins. */
+  readonly before: string | undefined;
+  /** Later nodes continue it: the prompt does not count on what was said before. */
+  readonly begins?: true;
+  /** It could not be continued, and the prompt says in short what is lost: a new one begins. */
+  readonly lost?: true;
+  /** Keeps the conversation with this task. The last call counts; it is committed with the execution, masked, unless the
+   *  agent is stopped or reports a failure. `by`: the agent, where several could be asked. */
+  keep(session: string, by?: string): void;
+};
+
 export type AgentTask = {
   readonly node: string;
   /** 1-based over the whole run, resumes included: the n-th call made for this node. */
@@ -73,6 +87,8 @@ export type AgentTask = {
   readonly model?: string;
   /** A server that does not count its tokens may continue under a limit. */
   readonly uncounted?: true;
+  /** Only for an agent that has `threads`. */
+  readonly thread?: AgentThread;
   /** Asked of a single-turn model: the answer's JSON schema and its name. */
   readonly schema?: { readonly name: string; readonly schema: JsonObject };
   /** Edges test the outcome of the node: an answer that gives none is no success. */
@@ -232,6 +248,9 @@ export type AgentReport =
       /** Waiting (quota), a key (auth) or a payment (billing) solves it: the run is suspended, not failed. */
       readonly park?: Park;
       readonly response?: string;
+      /** The conversation of the task's thread cannot be continued, and no model was asked: the node asks again, with a summary of
+       *  it in the prompt. */
+      readonly threadLost?: true;
     } & AttributeNotes)
   /** Stopped by the signal. `usage`: what is known to have been spent until then; the rest is for a list of agents: which
    *  of them was at work. */
@@ -252,6 +271,8 @@ export interface Agent {
   readonly tellsCost?: true;
   /** Its program makes the calls itself: of one that was interrupted, usage is known in part at best. */
   readonly unseen?: true;
+  /** It can continue a conversation: `AgentTask.thread`. */
+  readonly threads?: true;
   /** A list of agents: the same list with each of its agents as `other` makes it. */
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */

@@ -1,12 +1,13 @@
 /** The contract of node types: each is a file with its shapes, its attributes and its run function. */
 import type { Usage } from '../budget/usage.ts';
 import type { CodeDescription, Diagnostic } from '../diagnostic.ts';
+import type { NodeConversation } from '../fidelity.ts';
 import type { Graph, Node } from '../graph.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
-import type { AgentAction, AgentProgram, AgentReport, AgentTask, CallWait } from './agent.ts';
+import type { AgentAction, AgentProgram, AgentReport, AgentTask, AgentThread, CallWait } from './agent.ts';
 import type { Clock } from './clock.ts';
 import type { Exit } from './process.ts';
 import type { HomeAndTmp, SandboxLevel } from './sandbox.ts';
@@ -63,6 +64,8 @@ export interface NodeInputs {
   readonly values: Context;
   /** The kind of node that set a value last. */
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
+  /** What the node's agent is given of the run besides its prompt. */
+  readonly conversation: NodeConversation;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
   expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
   /** A prompt given as `prompt="@file"`; undefined if there is none. */
@@ -91,6 +94,8 @@ export interface NodeAgent {
   readonly name: string;
   /** Number of this call, 1-based over the run. */
   readonly call: number;
+  /** A conversation as the last committed execution in it left it; or why this node may not continue it. */
+  thread(key: string): AgentThread | { readonly refused: string };
   /** If a limit forbids the call, the report is `failed`. `stop` ends it like the node's signal. */
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** Whether anything in the workspace has changed since that time and since the last call. */

@@ -2,6 +2,7 @@
  *  Fields are only ever added. */
 import * as z from 'zod';
 import { spentSchema } from '../budget/usage.ts';
+import { fidelities } from '../fidelity.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
 import {
@@ -14,6 +15,7 @@ import {
   pausedWords,
   reasonOf,
 } from '../outcome.ts';
+import { bodySchema } from './body.ts';
 import { fileName, nodeId } from './names.ts';
 
 const counts = once(() => z.record(z.string(), z.number()));
@@ -94,6 +96,17 @@ export const arrivedSchema = once(() =>
       .array(z.string())
       .exactOptional()
       .describe('Keys without a value by which a condition that asks for no outcome was true'),
+    fidelity: z.enum(fidelities).exactOptional().describe('That the edge sets'),
+    thread: z.string().exactOptional().describe('The thread_id of the edge'),
+  }),
+);
+
+/** What an agent kept of a conversation. */
+export const keptThreadSchema = once(() =>
+  z.object({
+    agent: z.string().describe('Only this agent can continue it'),
+    session: bodySchema().describe('What the agent kept, masked'),
+    sees_holdout: z.literal(true).exactOptional().describe('Its nodes may read the holdout'),
   }),
 );
 
@@ -131,6 +144,16 @@ export const checkpointSchema = once(() =>
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
       .exactOptional()
       .describe('What the tools of the run keep, by program'),
+    threads: z
+      .record(
+        z.string(),
+        keptThreadSchema().extend({
+          node: z.string().describe('Whose execution was the last one'),
+          step: z.int().describe('Number of that execution, over the whole run'),
+        }),
+      )
+      .exactOptional()
+      .describe('Conversations of agents, by their keys'),
     spent: spentSchema()
       .exactOptional()
       .describe(
@@ -157,11 +180,12 @@ export const boundedCheckpointSchema = once(() =>
     alike: true,
     agent_step: true,
     tool_state: true,
+    threads: true,
   }),
 );
 
 /** The state of a run in memory. Records by node or by context key (`visits`, `calls`, `retry_counts`, `outcomes`,
- *  `origins`) are shared and grow in place: a copy at every step would cost more with every node. */
+ *  `origins`, `threads`) are shared and grow in place: a copy at every step would cost more with every node. */
 export type RunState = Readonly<Omit<Checkpoint, 'completed_nodes'>>;
 
 /** The length and hash of a journal at some moment. */

@@ -2,19 +2,9 @@
 import * as z from 'zod';
 import { usageSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
+import { bodySchema, textHash } from './body.ts';
 import { innerPath, nodeId } from './names.ts';
 import { stamp } from './visit.ts';
-
-const hash = once(() =>
-  z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .describe('SHA-256, hex'),
-);
-
-/** A text, or where it is long its name in the content store. */
-const bodySchema = once(() => z.union([z.string(), z.strictObject({ sha256: hash(), bytes: z.int() })]));
-export type Body = z.infer<ReturnType<typeof bodySchema>>;
 
 const fileChangeSchema = once(() =>
   z.object({
@@ -22,7 +12,7 @@ const fileChangeSchema = once(() =>
     change: z.enum(['created', 'modified', 'deleted']),
     kind: z.enum(['file', 'link', 'dir']),
     mode: z.int().optional(),
-    sha256: hash().optional(),
+    sha256: textHash().optional(),
     target: z.string().optional(),
   }),
 );
@@ -40,8 +30,14 @@ export const exchangeSchema = once(() =>
     complete: z.boolean().describe('False for an attempt that was interrupted, which answers no replay'),
     agent: z.object({ name: z.string(), describe: z.string() }),
     attributes: z.record(z.string(), z.string()).describe('Attributes of the node without its prompt'),
-    prompt_sha256: hash(),
+    prompt_sha256: textHash(),
     prompt: bodySchema(),
+    thread: z
+      .enum(['begins', 'continues', 'lost'])
+      .exactOptional()
+      .describe(
+        'What it is to a conversation; lost: it could not be continued, and the prompt has a summary',
+      ),
     schema: z.object({ name: z.string(), schema: bodySchema() }).nullable(),
     items: bodySchema().describe('Requests, streamed events and programs, one JSON object per line'),
     items_dropped: z.int().describe('Items left out because of the size limit'),
@@ -62,7 +58,7 @@ export const exchangeSchema = once(() =>
       sealed: z.array(z.string()).exactOptional().describe('Holdout paths that the agent wrote to'),
     }),
     files: z
-      .object({ before: hash(), after: hash(), changes: z.array(fileChangeSchema()) })
+      .object({ before: textHash(), after: textHash(), changes: z.array(fileChangeSchema()) })
       .nullable()
       .describe('Snapshots around the attempt; null if the workspace could not be recorded'),
     usage: usageSchema().nullable(),
@@ -80,8 +76,8 @@ export const divergenceSchema = once(() =>
     call: z.int().nullable().describe('Null if it is not about a call'),
     kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record']),
     why: z.string(),
-    recorded_sha256: hash().nullable(),
-    sha256: hash().nullable(),
+    recorded_sha256: textHash().nullable(),
+    sha256: textHash().nullable(),
     diff: z.string().describe('For a prompt, the first lines that differ'),
   }),
 );

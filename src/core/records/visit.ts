@@ -5,7 +5,7 @@ import { spentSchema, type Usage, usageSchema } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
 import { alikeSchema, type Outcome } from '../outcome.ts';
-import { arrivedSchema, endedSchema, lastFailureSchema } from './checkpoint.ts';
+import { arrivedSchema, endedSchema, keptThreadSchema, lastFailureSchema } from './checkpoint.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
 import type { RouteCandidate } from './trace.ts';
 
@@ -66,6 +66,12 @@ export function startRecordIn([first]: readonly { readonly type: string }[]): St
   return first as StartRecord;
 }
 
+/** What an agent kept of its conversation. */
+const threadSchema = once(() =>
+  z.object({ key: z.string().describe('The name of the thread'), ...keptThreadSchema().shape }),
+);
+export type ThreadRecord = z.infer<ReturnType<typeof threadSchema>>;
+
 /** A finished execution, with any outcome. */
 export const visitRecordSchema = once(() =>
   z.object({
@@ -88,6 +94,7 @@ export const visitRecordSchema = once(() =>
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v))
       .exactOptional()
       .describe('What the tools of the run keep (`$FACTORY_STATE`), whole; absent if unchanged'),
+    thread: threadSchema().exactOptional().describe('The conversation that its agent kept'),
     last_failure: lastFailureSchema().nullable().optional().describe('Absent if unchanged'),
     alike: alikeSchema()
       .nullable()

@@ -1,5 +1,7 @@
 /** Attributes of a graph and of an edge. */
+
 import { reserve } from '../budget/limits.ts';
+import { fidelities } from '../fidelity.ts';
 import { graphLimits } from './limits.ts';
 import { shell } from './shell.ts';
 import {
@@ -56,6 +58,10 @@ export const graphAttributes = {
   }),
   default_max_retries: attr(count(), 'The max_retries of nodes without their own.'),
   default_timeout: attr(duration(), 'The timeout of nodes without their own.', { default: '30m' }),
+  default_fidelity: attr(word(...fidelities), 'The fidelity of nodes without their own.', {
+    flag: '--fidelity',
+  }),
+  default_thread: attr(trimmed(), 'The thread_id of nodes and edges without their own.'),
   ...graphLimits,
   verify_reserve: attr(
     reserve(),
@@ -166,6 +172,8 @@ export const edgeAttributes = {
   weight: attr(integer(), 'Of several edges that can be taken, the one with the highest weight is.', {
     default: '0',
   }),
+  fidelity: attr(word(...fidelities), 'The fidelity of the node that it leads to, whatever that says.'),
+  thread_id: attr(trimmed(), 'The thread_id of the node that it leads to, if that has none.'),
 } as const satisfies AttributeTable;
 
 /** The settings of a graph. */

@@ -1,4 +1,5 @@
 /** Attributes of nodes that several node types share. */
+import { fidelities } from '../fidelity.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { shell } from './shell.ts';
 import {
@@ -273,6 +274,15 @@ export const codergenAttributes = {
     { unset: 'no limit', example: '200000' },
   ),
   'verification.allowed_commands': allowedCommands,
+  fidelity: attr(word(...fidelities), 'What the agent is given of the run besides its prompt.', {
+    graph: 'default_fidelity',
+    flag: '--fidelity',
+    unset: 'nothing',
+    example: 'compact',
+  }),
+  thread_id: attr(trimmed(), 'The conversation that `fidelity=full` continues.', {
+    unset: 'that of the edge, of the graph, of the subgraph, of the previous node',
+  }),
   uses_reserve: attr(flag(), 'The node may use the budget that verify_reserve keeps.', { default: 'false' }),
   read_scope: attr(paths(), 'The only paths of the workspace that the agent sees.', { unset: 'everything' }),
   'verification.plan_context_key': planKey,

@@ -18,7 +18,7 @@ import type { BudgetGuard } from '../budget-guard.ts';
 import type { CostLedger } from '../cost-ledger.ts';
 import type { EventWriter } from '../event-log.ts';
 import type { AttemptRecords } from '../node-records.ts';
-import type { Run } from '../run-context.ts';
+import type { KeptThread, Run } from '../run-context.ts';
 
 /** The limits of an execution. */
 export type ExecutionBudget = {
@@ -50,6 +50,8 @@ export type Executed = {
   readonly replayed?: number;
   /** The state of the run's tools, if it changed. */
   readonly toolState?: JsonObject | undefined;
+  /** By `record`: what the agent kept of its conversation. */
+  readonly thread?: KeptThread | undefined;
   /** By `record`: what the model calls used and cost. */
   readonly usage?: Usage | undefined;
   /** By `sandbox`: programs of tools and checks that it has run. */

@@ -8,10 +8,20 @@ export const leaks: Layer = (next) => async (context) => {
   // Resume repeats a cancelled attempt.
   if (!kind.executable || signal.aborted || run.leaks === undefined) return executed;
   const { outcome, snapshot: after } = executed;
+  const thread = executed.thread?.session;
   const byAgent = kind.type === 'codergen';
   // A tool's copy of a whole holdout file is a violation: it is undone and reported as one, not as a leak.
   const undone = byAgent ? [] : (executed.holdout?.copies(before, after) ?? []);
-  const leak = await run.leaks.afterAttempt({ node, nodeDir, byAgent, outcome, before, after, undone });
+  const leak = await run.leaks.afterAttempt({
+    node,
+    nodeDir,
+    byAgent,
+    outcome,
+    thread,
+    before,
+    after,
+    undone,
+  });
   if (leak === undefined) return executed;
   await snapshots.restore(before);
   throw new HoldoutLeak(leak);

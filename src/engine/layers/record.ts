@@ -11,6 +11,7 @@ import { diff } from '../../workspace/diff.ts';
 import { type Lookout, lookout } from '../../workspace/walk.ts';
 import { markingSecrets } from '../environment.ts';
 import { mayShowHoldout, withheldNotice } from '../live-output.ts';
+import { type AttemptThread, attemptThread } from '../threads.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';
 
 export const record: Layer = (next) => async (context) => {
@@ -28,7 +29,8 @@ export const record: Layer = (next) => async (context) => {
   });
   const look = lookout(run.workspace);
   const heard = listener(context);
-  const agent = chosenAgent(context, exchange, look, heard);
+  const thread = attemptThread(context);
+  const agent = chosenAgent(context, exchange, look, heard, thread);
   let executed: Executed;
   try {
     executed = await next(context.with({ agent, exchange, lookout: look }));
@@ -44,7 +46,7 @@ export const record: Layer = (next) => async (context) => {
     modified: shown(changes.modified),
     deleted: shown(changes.deleted),
   });
-  return { ...executed, ...heard.usage() };
+  return { ...executed, ...heard.usage(), thread: thread.kept() };
 };
 
 /** Actions of an agent per attempt that become events; further ones are only in its log. */
@@ -84,18 +86,23 @@ function chosenAgent(
   exchange: Recorder,
   look: Lookout,
   heard: ReturnType<typeof listener>,
+  thread: AttemptThread,
 ): NodeAgent | undefined {
   const { run, node, nodeDir, state, signal, secrets, attempt } = context;
-  const chosen = agentOf(context, exchange);
+  const chosen = agentOf(context, exchange, thread);
   if (chosen === undefined) return undefined;
   const agent = exchange.listening(markingSecrets(chosen, secrets.heldBy));
   return {
     name: agent.name,
     call: attempt.call,
+    thread: thread.open,
     async ask(task, stop) {
       await run.leaks?.beforeAsking(node, task.prompt, state.context);
-      const answering = agent.work(task, AbortSignal.any([signal, stop]));
-      return answering.finally(() => unlockNodeDirectory(nodeDir));
+      try {
+        return thread.after(await agent.work(task, AbortSignal.any([signal, stop])));
+      } finally {
+        unlockNodeDirectory(nodeDir);
+      }
     },
     changedSince: (at) => look.changedSince(at),
     acted: heard.acted,
@@ -117,12 +124,15 @@ function streamTo(context: LayerContext): NodeAgent['stream'] {
   };
 }
 
-function agentOf(context: LayerContext, exchange: Recorder): Agent | undefined {
+function agentOf(context: LayerContext, exchange: Recorder, thread: AttemptThread): Agent | undefined {
   const { run, node, visit, attempt, budget, hidden, secrets } = context;
   const { mask } = secrets;
   const configured = run.agentFor(node);
   // Only live agents cost: replayed answers were paid for by the recorded run.
-  const live = configured === undefined ? undefined : budget.calls.paying(configured, attempt.number, mask);
+  const live =
+    configured === undefined
+      ? undefined
+      : thread.continuing(budget.calls.paying(configured, attempt.number, mask));
   const replayed = (line: number) => exchange.replayed(line);
   return run.replay?.agentFor({ node: node.id, visit, live, hidden, mask, replayed }) ?? live;
 }
