@@ -8,7 +8,9 @@ import {
   limitNames,
   limitRecorded,
   recordedName,
+  runLimits,
 } from '../core/settings/limits.ts';
+import type { AttributeSpec } from '../core/settings/types.ts';
 import { sourceOf } from '../core/settings/typing.ts';
 
 type Flags = LimitFlags & Pick<Caps, 'park_passing'>;
@@ -41,7 +43,11 @@ export function limitsForManifest(
   graph: Pick<Graph, 'settings'>,
   before?: Manifest,
 ): Pick<Manifest, 'caps' | 'origins'> {
-  const limits = eachLimit(flags, graph, before);
+  const isRecorded = ({ name, origin }: Limit): boolean => {
+    const { recordedIfSet }: AttributeSpec = runLimits[name];
+    return recordedIfSet !== true || origin !== 'default';
+  };
+  const limits = eachLimit(flags, graph, before).filter(isRecorded);
   return {
     caps: Object.fromEntries(
       limits.map(({ name, value }) => [recordedName(name), (value as number | string | undefined) ?? null]),

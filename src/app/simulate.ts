@@ -9,6 +9,7 @@ import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { journalVersion } from '../core/records/visit.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
+import { inNewRound } from '../core/rounds.ts';
 import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
@@ -26,6 +27,8 @@ export type SimulatedStep = {
   readonly route: Step['route'];
   /** The node that a gate chose instead of the edge's; undefined where the edge counted. */
   readonly rerouted: string | undefined;
+  /** The number of the restart that follows: the edge has `loop_restart`. */
+  readonly restart: number | undefined;
 };
 
 export type Simulation = {
@@ -63,14 +66,15 @@ export function simulate(
     const { change, route, decision } = step(graph, next.state, outcome, { ...stage, feedback });
     const goes = decision.do === 'run' ? decision.node : undefined;
     const rerouted = goes !== undefined && goes !== route?.edge?.to ? goes : undefined;
-    steps.push({ node, visit, outcome, attempts, route, rerouted });
+    steps.push({ node, visit, outcome, attempts, route, rerouted, restart: change.restart });
     if (decision.do === 'finish') return { steps, ending: decision.ending };
-    state = {
+    const after = {
       ...next.state,
       ...change.now,
       visits: { ...state.visits, [node.id]: visit },
       outcomes: { ...state.outcomes, [node.id]: change.outcome },
     };
+    state = change.restart === undefined ? after : inNewRound(after, change.restart);
   }
   return { steps, ending: undefined };
 }

@@ -84,13 +84,14 @@ function readOutcomes(given: string, graph: Graph) {
 const record = (pipeline: string, { steps, ending }: Simulation) => ({
   schema_version: 1,
   pipeline,
-  steps: steps.map(({ node, visit, outcome, attempts, route, rerouted }) => ({
+  steps: steps.map(({ node, visit, outcome, attempts, route, rerouted, restart }) => ({
     node: node.id,
     visit,
     outcome: outcome.status,
     ...(attempts > 1 ? { attempts } : {}),
     next: rerouted ?? route?.edge?.to ?? null,
     how: rerouted === undefined ? (route?.how ?? 'exit') : 'gate',
+    ...(restart === undefined ? {} : { restart }),
     candidates: route?.candidates ?? [],
   })),
   end: ending === undefined ? null : { ok: ending.ok, exit_node: ending.exitNode, reason: ending.reason },
@@ -140,7 +141,7 @@ const summary = ({ node, outcome, attempts }: SimulatedStep): string =>
     .join(' ');
 
 /** The node that follows, and why. */
-function wayOf({ route, rerouted, outcome }: SimulatedStep): string {
+function wayOf({ route, rerouted, restart, outcome }: SimulatedStep): string {
   if (rerouted !== undefined) return `→ ${rerouted}: a goal gate sends the run back`;
   if (route === undefined) return '';
   const { edge, how } = route;
@@ -152,7 +153,7 @@ function wayOf({ route, rerouted, outcome }: SimulatedStep): string {
     unconditional: 'unconditional',
     none: '',
   }[how];
-  return `→ ${edge.to}: ${why}`;
+  return `→ ${edge.to}: ${why}${restart === undefined ? '' : ` (restart ${restart})`}`;
 }
 
 const rejection = ({ to, condition, lost }: RouteCandidate): string =>

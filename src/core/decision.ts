@@ -105,6 +105,8 @@ export type StateChange = {
   readonly alike?: RepeatedFailure | null | undefined;
   /** True if an agent ran. */
   readonly agent?: boolean;
+  /** The number of the restart by which the next round begins. */
+  readonly restart?: number;
   /** Fields that are replaced as a whole. */
   readonly now: Pick<
     RunState,

@@ -159,6 +159,17 @@ export const runEventSchema = once(() =>
     z
       .object({ ...base(), type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
       .describe('The checkpoint that names the next node is on disk.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('LoopRestarted'),
+        node_id: node_id().describe('The node that the edge leaves'),
+        next_node: z.string(),
+        restart: z.int().describe('1 for the first of the run'),
+      })
+      .describe(
+        'The run took an edge with `loop_restart`: a new round begins at its target, unless max_restarts is reached.',
+      ),
     z.object({ ...base(), type: z.literal('PipelineCompleted') }).describe('A success exit was reached.'),
     z
       .object({ ...base(), type: z.literal('PipelineFailed'), error: z.string() })

@@ -18,6 +18,7 @@ import {
 import { scriptsNamed } from './policy/commands.ts';
 import { inScope } from './policy/paths.ts';
 import type { EndCause, LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
+import { restartsSpent, visitsInRound } from './rounds.ts';
 
 /** A node that is about to start. */
 export type NodeEntry = {
@@ -30,6 +31,7 @@ export type NodeEntry = {
 
 /** Why the run ends before a node, in the order in which they are asked. */
 export const gatesBefore: readonly ((entry: NodeEntry) => string | undefined)[] = [
+  ({ state, facts }) => restartsSpent(state, facts.caps),
   visitsStepsAndTime,
   ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknown_cost),
   unfixableFailure,
@@ -43,7 +45,8 @@ function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefin
     {
       id: node.id,
       max_visits: node.settings.max_visits,
-      visits: own(state.visits, node.id) ?? 0,
+      visits: visitsInRound(state, node.id),
+      restart: state.restarts,
       max_wall: node.settings.max_wall,
       elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),
     },

@@ -29,6 +29,8 @@ export type Edge = {
   readonly attrs: Attributes;
   readonly label: string;
   readonly weight: number;
+  /** `loop_restart`: a run that takes the edge begins a new round. */
+  readonly restarts?: true;
   /** Absent on an unconditional edge. */
   readonly condition?: EdgeCondition;
   /** The condition as written, empty when unconditional. */

@@ -143,7 +143,8 @@ export function suspension(
   const { kind, within } = outcome.park;
   const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
   const status = pausedBy(kind);
-  const author = !endsByTime(status) && within !== true;
+  // A restart would begin the same call again at once, until none is left.
+  const author = !endsByTime(status) && within !== true && route?.edge?.restarts !== true;
   if (condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
   const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again);

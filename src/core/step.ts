@@ -20,6 +20,7 @@ import { type Ended, type LastFailure, nodeOutcome, type RunState } from './reco
 import { escalationKey } from './records/layout.ts';
 import type { ContextDelta } from './records/trace.ts';
 import { suspension } from './retry.ts';
+import { beginningRound, restartsAt } from './rounds.ts';
 import { asksHowItWent, type ConditionLookup, type Route, route } from './routing.ts';
 
 /** What the run does now: execute the next node, or stop. */
@@ -89,7 +90,9 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
   if (way.edge !== undefined) {
     const { to } = way.edge;
     const arrived = arrival(facts.node, way);
-    return { change: leading(change, to, arrived), route: way, decision: { do: 'run', node: to } };
+    const led = leading(change, to, arrived);
+    const round = restartsAt(way.edge, graph.nodes.get(to)) ? beginningRound(graph, before, led) : led;
+    return { change: round, route: way, decision: { do: 'run', node: to } };
   }
   const because =
     outcome.status === 'fail'

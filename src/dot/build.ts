@@ -6,6 +6,7 @@ import {
   type Attribute,
   type Attributes,
   durationMs,
+  flag,
   integer,
   present,
   type Value,
@@ -264,11 +265,14 @@ class Builder {
     const text = present(attrs, 'condition')?.value.text ?? '';
     const weight = present(attrs, 'weight');
     const read = weight === undefined ? undefined : integer().read(weight.value);
+    const restart = present(attrs, 'loop_restart');
+    const restarts = restart === undefined ? undefined : flag().read(restart.value);
     const condition = conditionOf(text, this.conditions);
     const shared = {
       attrs,
       label: attrs.get('label')?.value.text ?? '',
       weight: read?.ok === true ? read.value : 0,
+      ...(restarts?.ok === true && restarts.value ? { restarts: true as const } : {}),
       conditionText: text,
       ...(condition === undefined ? {} : { condition }),
     };

@@ -88,6 +88,7 @@ export function visitOf(
     ...(change.alike === undefined ? {} : { alike: change.alike }),
     next_node,
     arrived,
+    ...(change.restart === undefined ? {} : { restart: change.restart }),
     steps,
     elapsed_ms: left.elapsedMs,
     ...(commands.length > 0 ? { commands: [...commands] } : {}),

@@ -28,6 +28,7 @@ import { promptFileMissing } from './rules/prompt-file-missing.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { refusedCommand } from './rules/refused-command.ts';
 import { reservedId } from './rules/reserved-id.ts';
+import { restartExit } from './rules/restart-exit.ts';
 import { shellVariable } from './rules/shell-variable.ts';
 import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
@@ -78,6 +79,7 @@ export const rules: readonly Rule[] = [
   emptyPrompt,
   gateWithoutRetry,
   outcomeNotAsked,
+  restartExit,
   unsetKey,
   notGraphviz,
   edgeNeverTaken,

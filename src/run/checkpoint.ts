@@ -84,6 +84,8 @@ export function checkpointText(state: RunState, completed: Completed, journal: J
     next_node: state.next_node,
     arrived: state.arrived,
     steps: state.steps,
+    ...(state.restarts === undefined ? {} : { restarts: state.restarts }),
+    ...(state.round_step === undefined ? {} : { round_step: state.round_step }),
     last_outcome: state.last_outcome,
     last_failure: state.last_failure,
     snapshot: state.snapshot,

@@ -43,6 +43,7 @@ export async function resultOf(
     stages: state.steps,
     failed_stages: visits.failed,
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
+    ...(state.restarts === undefined ? {} : { restarts: state.restarts }),
     ...(visits.denied.length === 0 ? {} : { denied: [...visits.denied] }),
     elapsed_ms: state.elapsed_ms,
     spent: state.spent ?? nothingSpent,

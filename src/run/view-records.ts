@@ -140,6 +140,7 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
     events: [
       stageEnded(record, before, after),
       { type: 'CheckpointSaved', last_completed_node: node },
+      ...restartOf(record),
       ...end.events,
     ],
     trace: [
@@ -161,6 +162,9 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
     ],
   };
 }
+
+const restartOf = ({ node: node_id, next_node, restart }: Visit): readonly EventFacts[] =>
+  restart === undefined || next_node === null ? [] : [{ type: 'LoopRestarted', node_id, next_node, restart }];
 
 function stageEnded(record: Visit, before: StateBefore, after: Context): EventFacts {
   const { node: node_id, visit, outcome, usage } = record;

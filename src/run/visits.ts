@@ -2,6 +2,7 @@
 import { own, put } from '../core/json.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import { inNewRound } from '../core/rounds.ts';
 
 /** The state of a run after its executions: running, about to enter `next_node`. Pure. Throws if the first record is not a
  *  Start. */
@@ -101,4 +102,7 @@ export function addVisit(
   state.snapshot = record.after;
   state.elapsed_ms = record.elapsed_ms;
   state.at = record.at;
+  if (record.restart === undefined) return;
+  delete state.alike;
+  Object.assign(state, inNewRound(state, record.restart));
 }

@@ -1,6 +1,6 @@
 /** Runs for the loop, of which nothing is real but their records. */
 
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { ContentStore } from '../../src/contents/store.ts';
 import { bundledPrices } from '../../src/core/budget/prices.ts';
 import { kind, type NodeKind } from '../../src/core/contracts/node-kind.ts';
@@ -49,6 +49,8 @@ export async function prepared(
     snapshots?: Snapshots;
     run?: Partial<Run>;
     saved?: (state: RunState) => void;
+    /** The lines of the journal that a killed process has left: the run continues after them. */
+    left?: string;
   },
 ): Promise<Run & { close(): Promise<void> }> {
   const at = layout(dir);
@@ -56,20 +58,22 @@ export async function prepared(
   const clock = { now: () => new Date(0), monotonic: () => 0, sleep: async () => {} };
   const options = { runId: 'r1', epoch: 1, sync: false };
   const first = [...graph.nodes.keys()][0] ?? '';
-  const { completed_nodes: _none, ...state } = freshState(first, { snapshot: 's0' });
   // A test may prepare several runs in one directory.
   await rm(at.journal, { force: true });
-  await startJournal(dir, 'r1', {
-    type: 'Start',
-    at: state.at,
-    next_node: first,
-    context: {},
-    origins: {},
-    snapshot: 's0',
-    manifest_sha256: '',
-  });
+  if (more.left !== undefined) await writeFile(at.journal, more.left);
+  else
+    await startJournal(dir, 'r1', {
+      type: 'Start',
+      at: freshState(first).at,
+      next_node: first,
+      context: {},
+      origins: {},
+      snapshot: 's0',
+      manifest_sha256: '',
+    });
   const history = openRun(dir).history();
   if (!history.ok) throw new Error(history.why);
+  const { completed_nodes: _none, ...state } = history.checkpoint;
   const view = (path: string) => openViewFile(path, options, history.lines).view;
   const [events, trace] = [view(at.events), view(at.trace)];
   const journal = await openRunJournal(dir, options, history);
@@ -100,7 +104,7 @@ export async function prepared(
     execute: more.execute ?? executeHere,
     snapshots: more.snapshots ?? noSnapshots,
     state,
-    snapshot: { id: 's0', tree: new Map() },
+    snapshot: { id: state.snapshot ?? '', tree: new Map() },
     caps: { ...defaultCaps, max_steps: 25 },
     costs: openCostLedger([], bundledPrices, async () => {}),
     events,

@@ -204,7 +204,7 @@ const bad: readonly Row[] = [
   ['no-effect', around('class=cheap'), 'class'],
   ['no-effect', around('', 'model_stylesheet="* { }";'), 'model_stylesheet'],
   ['no-effect', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
-  ['no-effect', edge('loop_restart=true'), 'loop_restart'],
+  ['no-effect', edge('max_parallel=2'), 'max_parallel'],
   ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
   ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
@@ -243,6 +243,7 @@ const bad: readonly Row[] = [
       'a -> v',
     ],
     ['edge-never-taken', 'a -> v; v -> b; v -> exit; b -> exit', 'v -> exit'],
+    ['restart-exit', 'a -> exit [loop_restart=true]', 'loop_restart'],
     ['edge-never-taken', 'start -> b; b -> exit; a -> exit', 'start -> b'],
     ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]', 'b -> a'],
     ['endless-cycle', 'a -> v -> d; d -> v [weight=1]; d -> exit', 'd -> v'],
@@ -411,6 +412,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     ['endless-cycle', 'a -> b -> a; b -> exit [condition="outcome=retry"]; b [max_visits=3]'],
     ['endless-cycle', 'default_max_visits=9; a -> b -> a; b -> exit [condition="outcome=retry"]'],
     ['endless-cycle', 'a -> b -> exit; b [goal_gate=true, retry_target=a]'],
+    ['endless-cycle', 'a -> b; b -> a [loop_restart=true]; b -> exit [condition="outcome=retry"]'],
+    ['restart-exit', 'a -> b; b -> a [loop_restart=true]; b -> exit [condition="outcome=retry"]'],
+    ['restart-exit', 'a -> exit [loop_restart=false]'],
     ['outcome-uncovered', 'a -> exit'],
     [
       'outcome-uncovered',
@@ -423,6 +427,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     ['failure-to-success', 'a -> exit'],
     ['failure-to-success', 'a -> b -> exit; a [goal_gate=true, retry_target=a]'],
     ['failure-to-success', 'a -> v -> exit'],
+    ['failure-to-success', 'a -> b -> exit; a -> b [loop_restart=true, weight=1]'],
     [
       'failure-to-success',
       'a -> d -> b -> exit; d -> exit [condition="x matches ^f.*t"]; d -> fix [condition="outcome=fail", weight=2]; fix -> a; b [goal_gate=true, retry_target=a]; fix [goal_gate=true, retry_target=a]',
@@ -676,7 +681,9 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
     ...'endless-cycle failure-to-success gate-without-retry holdout-access masked-failure needs-sandbox no-effect'.split(
       ' ',
     ),
-    ...'outcome-not-asked outcome-uncovered sets-plan shell-variable unknown-attribute'.split(' '),
+    ...'outcome-not-asked outcome-uncovered restart-exit sets-plan shell-variable unknown-attribute'.split(
+      ' ',
+    ),
   ]);
 });
 

@@ -125,6 +125,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       usage: usage ?? null,
       next: endsHere(visit) ? null : visit.next_node,
       how: howOf(visit),
+      ...(visit.restart === undefined ? {} : { restart: visit.restart }),
       replayed: visit.replayed !== undefined,
     };
   });
@@ -196,7 +197,10 @@ function unfinished(
 const endsHere = ({ route, ended }: VisitRecord): boolean => route?.how === 'none' && ended !== undefined;
 
 /** Why that node came next. */
-function howOf(visit: VisitRecord): string {
+const howOf = (visit: VisitRecord): string =>
+  visit.restart === undefined ? wayOf(visit) : `${wayOf(visit)}; restart ${visit.restart}`;
+
+function wayOf(visit: VisitRecord): string {
   const { route, next_node, outcome, ended } = visit;
   if (endsHere(visit)) return `no edge for outcome ${outcome.status}`;
   if (ended !== undefined && !ended.ok && next_node !== null) return ended.reason;

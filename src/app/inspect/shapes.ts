@@ -81,6 +81,10 @@ export const executionRowSchema = once(() =>
     group: z.string().describe('Id of its group'),
     next: z.string().nullable().describe('The node that came after it'),
     how: z.string().describe('Why that node, in words; empty at an exit'),
+    restart: z
+      .int()
+      .exactOptional()
+      .describe('The number of the restart that its edge made; absent without `loop_restart`'),
     replayed: z.boolean(),
   }),
 );

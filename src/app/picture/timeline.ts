@@ -30,6 +30,7 @@ export function timeline(run: RunView, picture: Picture = {}): string {
     ...(orders.length === 0 ? [] : orderLane(orders, time)),
     ...time.lanes.flatMap(({ bars }, at) => laneMarks(bars, top + at * lane.height, time)),
     ...time.pauses.map((pause) => cutMark(pause, time, height)),
+    ...time.lanes.flatMap(({ bars }) => bars.map((bar) => restartMark(bar, time, height))),
   ];
   return framed({
     ...picture,
@@ -203,6 +204,13 @@ function cutMark(pause: TimeSpan, time: Timeline, height: number): string {
     ),
     '</g>',
   ].join('');
+}
+
+/** The end of a round, after an execution whose edge restarts the run. */
+function restartMark({ execution, to }: TimelineBar, time: Timeline, height: number): string {
+  if (execution.restart === undefined) return '';
+  const title = `restart ${execution.restart}: after ${nameOf(execution)}, at ${execution.next}`;
+  return `<g class="restart"><title>${escaped(title)}</title><path d="M${coordinate(xOf(time, to))} ${axis - 6}V${coordinate(height)}" class="condition-mark" fill="none" stroke="${colours.quiet[0]}"/></g>`;
 }
 
 function legendOf(rows: readonly ExecutionRow[]): readonly LegendEntry[] {

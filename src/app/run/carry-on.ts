@@ -156,6 +156,7 @@ const forkBefore = (id: string, { file }: Graph, runDir: string, { cwd, called }
 const raisable: readonly LimitName[] = [
   ...(Object.keys(amountLimits) as LimitName[]),
   'max_visits',
+  'max_restarts',
   'unknown_cost',
 ];
 

@@ -62,6 +62,11 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     },
   ],
   CheckpointSaved: ({ last_completed_node: node }) => ['debug', 'checkpoint saved', { node }],
+  LoopRestarted: ({ node_id: node, next_node: next, restart }) => [
+    'info',
+    'edge with loop_restart taken',
+    { node, next, restart },
+  ],
   PipelineCompleted: () => ['info', 'pipeline completed'],
   PipelineFailed: ({ error }) => ['error', 'pipeline failed', { error }],
   PipelineInterrupted: ({ signal, next_node: next }) => ['warn', 'pipeline interrupted', { signal, next }],
@@ -112,6 +117,10 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   GuardrailViolation: ({ paths }) => ({
     sign: (paint) => paint.red('!'),
     rest: `wrote outside its scope, put back: ${paths.join(', ')}`,
+  }),
+  LoopRestarted: ({ next_node, restart }) => ({
+    sign: again,
+    rest: `leads to ${next_node} with loop_restart: restart ${restart}`,
   }),
   StageCompleted: (event) => ({
     sign: (paint) => stateSign('success', paint),

@@ -130,13 +130,14 @@ const pausedRows = (status: PausedWord): readonly Row[] => [
 ];
 
 function workRows(
-  { stages, failed_stages, retries, denied = [], spent }: RunResult,
+  { stages, failed_stages, retries, restarts = 0, denied = [], spent }: RunResult,
   paint: Paint,
 ): readonly Row[] {
   const nodes = [
     `${stages}`,
     ...(failed_stages > 0 ? [`${failed_stages} failed on the way`] : []),
     ...(retries > 0 ? [countedItems(retries, 'retry', 'retries')] : []),
+    ...(restarts > 0 ? [countedItems(restarts, 'restart')] : []),
   ];
   return [
     ['nodes', nodes.join(', ')],

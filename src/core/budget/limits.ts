@@ -7,6 +7,8 @@ type NodeFacts = {
   readonly id: string;
   readonly max_visits: number;
   readonly visits: number;
+  /** The latest restart of the run, since when its executions are counted. */
+  readonly restart?: number | undefined;
   readonly max_wall?: number | undefined;
   /** Milliseconds of all its executions so far. */
   readonly elapsedMs?: number;
@@ -19,7 +21,8 @@ export function capHit(
   run: { readonly steps: number; readonly elapsedMs: number },
 ): string | undefined {
   if (node.visits >= node.max_visits) {
-    return `max_visits: node "${node.id}" ran ${node.visits} times, and its limit is ${node.max_visits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
+    const since = node.restart === undefined ? '' : ` since restart ${node.restart}`;
+    return `max_visits: node "${node.id}" ran ${node.visits} times${since}, and its limit is ${node.max_visits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
   }
   if (run.steps >= caps.max_steps) {
     return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.max_steps} (max_steps on the graph, --max-steps)`;

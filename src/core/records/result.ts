@@ -46,6 +46,7 @@ export const runResultSchema = once(() =>
     stages: z.number().describe('Executions of nodes'),
     failed_stages: z.number().describe('Executions that ended in fail'),
     retries: z.number(),
+    restarts: z.int().exactOptional().describe('Times that it took an edge with `loop_restart`'),
     denied: z
       .array(deniedCallsSchema())
       .exactOptional()

@@ -102,6 +102,11 @@ export const visitRecordSchema = once(() =>
       .describe('Repeated failures of this node; null when they end, absent if unchanged'),
     next_node: nodeId().nullable(),
     arrived: arrivedSchema().nullable(),
+    restart: z
+      .int()
+      .positive()
+      .exactOptional()
+      .describe('Its edge has `loop_restart`: the number of the restart by which the next round begins'),
     steps: z.int(),
     elapsed_ms: z.number(),
     commands: z

@@ -29,7 +29,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   max_agent_turns: 'write max_turns',
   cwd: 'write codex.workdir, or cd in the command',
   ...Object.fromEntries(
-    words(`class auto_status loop_restart loop_restart_persist_keys join_policy
+    words(`class auto_status join_policy
       error_policy max_parallel inputs outputs escalation_models context_keys read_only question options temperature
       human. manager. stack. tool_hooks.`).map((name) => [name, '']),
   ),

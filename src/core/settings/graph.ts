@@ -11,7 +11,9 @@ import {
   bytes,
   count,
   duration,
+  flag,
   integer,
+  list,
   outsidePaths,
   paths,
   type Settings,
@@ -84,6 +86,11 @@ export const graphAttributes = {
   max_goal_gate_redirects: attr(count(), 'How often an unmet goal gate sends the run back.', {
     default: '5',
   }),
+  loop_restart_persist_keys: attr(
+    list(),
+    'Keys of the context that an edge with loop_restart keeps; all others are gone in the next round.',
+    { unset: 'none', example: 'notes, order' },
+  ),
   agent_script: attr(
     trimmed(),
     "Prepared answers for the agent `scripted`, relative to the pipeline's file.",
@@ -174,6 +181,11 @@ export const edgeAttributes = {
   }),
   fidelity: attr(word(...fidelities), 'The fidelity of the node that it leads to, whatever that says.'),
   thread_id: attr(trimmed(), 'The thread_id of the node that it leads to, if that has none.'),
+  loop_restart: attr(
+    flag(),
+    'A run that takes the edge begins again at its target with a new context, in the same workspace, at most max_restarts times.',
+    { default: 'false' },
+  ),
 } as const satisfies AttributeTable;
 
 /** The settings of a graph. */

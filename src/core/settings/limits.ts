@@ -46,6 +46,13 @@ export const amountLimits = {
 /** Limits that are graph attributes, too. */
 export const graphLimits = {
   ...amountLimits,
+  max_restarts: attr(count(), 'How often edges with loop_restart may restart the run.', {
+    default: '5',
+    flag: '--max-restarts <n>',
+    help: 'limit of restarts by edges with loop_restart',
+    http: true,
+    recordedIfSet: true,
+  }),
   // Without a default: a nested run inherits the word of the run above it.
   unknown_cost: attr(
     word('stop', 'allow'),

@@ -43,6 +43,8 @@ type Documented = {
   readonly variable?: string;
   /** The name in the manifest, if it is another one. */
   readonly recorded?: string;
+  /** The manifest has it only where a flag or the text sets it. */
+  readonly recordedIfSet?: true;
   /** Whether a run that is started or resumed over HTTP may have it. */
   readonly http?: true;
 };

@@ -2,6 +2,7 @@
 import { isGate, retryTarget } from '../../core/gates.ts';
 import type { Edge, Node } from '../../core/graph.ts';
 import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';
+import { restartsAt } from '../../core/rounds.ts';
 import { asksHowItWent } from '../../core/routing.ts';
 import { nodesOf, type Subject } from '../rule.ts';
 import { type Fork, forkOf, type Way, waysOf } from './edges.ts';
@@ -117,9 +118,13 @@ export const isArrival = ({ to, giving, way }: Move): boolean =>
   (giving.status !== 'fail' ||
     (way.how === 'condition' && way.edge !== undefined && asksHowItWent(way.edge)));
 
-/** Whether a goal gate is unmet after these moves: the last execution of each counts. */
+/** A move that begins a new round, in which earlier failures and goal gates do not count. */
+export const restarts = ({ way, to }: Pick<Move, 'way' | 'to'>): boolean => restartsAt(way.edge, to);
+
+/** Whether a goal gate is unmet after these moves: the last execution of each in the last round counts. */
 export function missedGate(moves: readonly Move[]): boolean {
-  const last = new Map(moves.map((move) => [move.place.node.id, move]));
+  const round = moves.slice(moves.findLastIndex(restarts) + 1);
+  const last = new Map(round.map((move) => [move.place.node.id, move]));
   return [...last.values()].some(missesGate);
 }
 

@@ -1,4 +1,4 @@
-/** Every cycle has a way out, or a limit set by its author. */
+/** Every cycle has a way out, or a limit set by its author; max_restarts limits edges with loop_restart. */
 import { parseCondition } from '../../core/conditions.ts';
 import { amountLimits } from '../../core/settings/limits.ts';
 import { type Attributes, present } from '../../core/settings/types.ts';
@@ -11,6 +11,7 @@ import {
   pathBetween,
   pathInto,
   pathTo,
+  restarts,
 } from '../flow/reach.ts';
 import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -37,7 +38,8 @@ export const endlessCycle: Rule = {
     const flow = flowOf(subject);
     if (flow === undefined || hasOneOf(graph.attrs, limitsOfGraph)) return [];
     const ends = flow.places.filter(
-      (place) => isLimited(place) || place.moves.every(({ to }) => to === undefined),
+      (place) =>
+        isLimited(place) || place.moves.every(({ to }) => to === undefined) || place.moves.some(restarts),
     );
     const free = leadingTo(flow, ends);
     const caught = new Set(flow.places.filter((place) => !free.has(place)));
@@ -77,7 +79,7 @@ function unlimitedAgents(
   let looks = mostLooks;
   const spend = () => looks-- > 0;
   const isOpen = ({ to, way }: Move): boolean =>
-    to !== undefined && !isLimited(to) && !hasOwnKey(way.edge?.conditionText ?? '');
+    to !== undefined && !isLimited(to) && !restarts({ to, way }) && !hasOwnKey(way.edge?.conditionText ?? '');
   const loops = beforeCycles(flow, isOpen);
   return flow.places.flatMap((place): Pending[] => {
     if (place.type !== 'codergen' || isLimited(place) || seen.has(place) || !loops.has(place)) return [];

@@ -14,6 +14,7 @@ import {
   missesGate,
   pathBetween,
   pathTo,
+  restarts,
 } from '../flow/reach.ts';
 import { limitedFindings, type Pending, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -68,10 +69,11 @@ function report({ graph }: Subject, path: readonly Move[], past: readonly Move[]
 const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !giving.broke;
 const isTakenUp = ({ way }: Move): boolean => way.how === 'condition';
 
-/** Whether an earlier failure is still unsettled after this move: an unmet goal gate, a passing verification and a
- *  condition of a conditional that matches the failure settle it. */
+/** Whether an earlier failure is still unsettled after this move: an unmet goal gate, a passing verification, a
+ *  restart and a condition of a conditional that matches the failure settle it. */
 const carries = (move: Move): boolean =>
   !missesGate(move) &&
+  !restarts(move) &&
   !(move.giving.status === 'success' && move.place.type === 'verification') &&
   !(move.place.type === 'conditional' && isReported(move) && isTakenUp(move));
 
@@ -88,7 +90,14 @@ function carriedPast(flow: Flow, place: FlowPlace, spend: () => boolean): readon
     !(move.giving.status === 'success' && judges(move.place, leadsBack));
   for (const failure of place.moves) {
     const { to } = failure;
-    if (!isReported(failure) || isTakenUp(failure) || to === undefined || to.type === 'exit') continue;
+    if (
+      !isReported(failure) ||
+      isTakenUp(failure) ||
+      restarts(failure) ||
+      to === undefined ||
+      to.type === 'exit'
+    )
+      continue;
     const past = pathBetween(to, may, isArrival, spend);
     if (past !== undefined) return [failure, ...past];
   }

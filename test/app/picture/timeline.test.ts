@@ -54,6 +54,7 @@ test('a timeline has a bar for each execution, with its waits, its share of mode
   expect(svg).toMatch(/class="bar fail" data-execution="check@1">.*href="#sign-fail"/s);
   expect(svg).toContain('no execution for 2h00m');
   expect(svg).toContain('×2 · 40.0s · 0.02 USD');
+  expect(svg).not.toContain('class="restart"');
   expect(svg).toMatch(/class="order node success"><title>WO-01 The WO-01/);
 });
 
@@ -68,4 +69,13 @@ test.for<[ms: number, words: string]>([
   [7_250_000, '2h00m50s'],
 ])('a mark of the axis %i ms after the start is %s', ([ms, words]) => {
   expect(tickWords(ms)).toBe(words);
+});
+
+test('a restart is a line after the execution whose edge made it', () => {
+  const restarted = executions.map((one) =>
+    one.node === 'check' ? { ...one, restart: 1, next: 'draft' } : one,
+  );
+  const svg = timeline({ ...run, executions: restarted.slice(0, 3) });
+  expect(svg.match(/<g class="restart">/g)).toHaveLength(1);
+  expect(svg).toContain('<title>restart 1: after check@1, at draft</title>');
 });

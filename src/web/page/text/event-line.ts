@@ -36,6 +36,10 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
   AgentActed: (event) => ({
     what: joined(text(event['action']).replace('_', ' '), text(event['detail']), text(event['status'])),
   }),
+  LoopRestarted: (event) => ({
+    what: `restart ${text(event['restart'])}, at ${text(event['next_node'])}`,
+    state: 'retry',
+  }),
   ReplayRan: (event) => ({ what: joined('executed instead of replayed', text(event['why'])) }),
   ScenarioRerun: () => ({ what: 'scenario executed again in a clean copy', state: 'retry' }),
   GuardrailViolation: (event) => ({
