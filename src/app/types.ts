@@ -2,6 +2,7 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Log, Watcher } from '../core/contracts/watcher.ts';
+import type { Question } from '../core/records/question.ts';
 import type { RunResult } from '../core/records/result.ts';
 import type { LimitName } from '../core/settings/limits.ts';
 import type { SettingFlags } from '../core/settings/run.ts';
@@ -22,6 +23,12 @@ export type Host = {
   readonly parting?: (command: string) => void;
   /** Called when nothing refuses the run any more: right before its first node, or when it begins to wait for its time. */
   readonly onBegin?: (runDir: string) => void;
+  /** Asks the person at this process. Undefined: nobody answered, and the run stays suspended. The signal fires when the question is
+   *  answered elsewhere. */
+  readonly ask?: (
+    question: Question,
+    signal: AbortSignal,
+  ) => Promise<{ readonly choice?: string; readonly text?: string } | undefined>;
   /** Sends a notice that this process leaves a run that it has executed; never rejects. */
   readonly notify?: (runDir: string, left: RunLeft) => Promise<void>;
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */

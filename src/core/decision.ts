@@ -6,6 +6,7 @@ import type { Node } from './graph.ts';
 import type { Json } from './json.ts';
 import type { Outcome, RepeatedFailure, SuspendedRun } from './outcome.ts';
 import type { Checkpoint, EndCause, NodeOutcome, RunState } from './records/checkpoint.ts';
+import type { Question } from './records/question.ts';
 import type { Route } from './routing.ts';
 import type { Caps } from './settings/limits.ts';
 
@@ -23,7 +24,12 @@ export type RunEnding = {
 /** What ends a run, or stops it until it is resumed. */
 export type Stop =
   | { readonly do: 'finish'; readonly ending: RunEnding }
-  | { readonly do: 'suspend'; readonly parked: SuspendedRun }
+  | {
+      readonly do: 'suspend';
+      readonly parked: SuspendedRun;
+      /** Asked now. */
+      readonly question?: Question;
+    }
   | { readonly do: 'interrupt' };
 
 /** An execution that is about to begin; `state` is the state that it sees. */

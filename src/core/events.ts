@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { usageSchema } from './budget/usage.ts';
 import { once } from './once.ts';
 import { attributionSchema, failureClasses, pausedWords, rerunSchema, waitCauses } from './outcome.ts';
+import { answerSources } from './records/question.ts';
 
 const base = once(() => ({ schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') }));
 const node_id = once(() => z.string());
@@ -156,6 +157,37 @@ export const runEventSchema = once(() =>
         unset_keys: unset_keys(),
       })
       .describe('An execution ended with outcome fail.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('InterviewStarted'),
+        node_id: node_id(),
+        question: z.string().describe('NODE@VISIT'),
+        text: z.string(),
+        options: z.array(z.string()).describe('Their labels'),
+        deadline: z.string().nullable(),
+      })
+      .describe('A human gate asks a person; the run is suspended until the answer is there.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('InterviewCompleted'),
+        node_id: node_id(),
+        question: z.string(),
+        answer: z.string().describe('The label of the option, or the text'),
+        by: z.string(),
+        from: z.enum(answerSources),
+      })
+      .describe('The question was answered.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('InterviewTimeout'),
+        node_id: node_id(),
+        question: z.string(),
+        answer: z.string().describe('The label of the default choice; empty without one'),
+      })
+      .describe('The question was not answered in time.'),
     z
       .object({ ...base(), type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
       .describe('The checkpoint that names the next node is on disk.'),

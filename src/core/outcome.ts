@@ -223,8 +223,9 @@ export const alikeSchema = once(() =>
 );
 export type RepeatedFailure = z.infer<ReturnType<typeof alikeSchema>>;
 
-/** Suspended runs: they wait for a quota, a provider that is down, a key or a paid bill, and can be resumed. */
-export const parkKinds = ['quota', 'outage', 'auth', 'billing'] as const;
+/** Suspended runs: they wait for a quota, a provider that is down, a key, a paid bill or (a run that a node has started) the
+ *  answer of a person, and can be resumed. */
+export const parkKinds = ['quota', 'outage', 'auth', 'billing', 'answer'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
 /** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
@@ -249,13 +250,14 @@ export const causeOfWait = (park: Park | undefined): WaitCause =>
 export const waitWords = (cause: WaitCause, attempt: number, until: string): string =>
   `${{ rate_limit: 'rate limited', outage: 'provider down', retry: 'waiting for a retry' }[cause]}, attempt ${attempt}, next try ${until}`;
 
-/** Also a run whose disk is full is suspended; no call waits for that. */
+/** Also a run whose disk is full is suspended, and one that asks a person; no call waits for those. */
 export const pausedWords = [
   'paused_quota',
   'paused_outage',
   'paused_auth',
   'paused_billing',
   'paused_disk',
+  'paused_answer',
 ] as const;
 export type PausedWord = (typeof pausedWords)[number];
 

@@ -66,6 +66,15 @@ export function wordsNamedAt(graph: Graph, from: string): readonly NamedWord[] {
   return found;
 }
 
+/** A label as a condition of the node, or of the conditional nodes behind it, spells it. */
+export function labelAsAsked(graph: Graph, from: string, label: string): string {
+  const asked = passedOnTo(graph, from)
+    .flatMap(({ condition }) => (condition === undefined ? [] : wordsOfCondition(condition)))
+    .map(({ literal }) => literal);
+  if (asked.includes(label)) return label;
+  return asked.find((literal) => normalLabel(literal) === normalLabel(label)) ?? label;
+}
+
 /** The edges that an outcome may take from `from` until a node with a separate outcome. */
 function passedOnTo(graph: Graph, from: string): readonly Edge[] {
   const seen = new Set([from]);

@@ -8,6 +8,8 @@ export type PossibleOutcome = {
   readonly broke: boolean;
   /** The node may report a preferred label, suggested ids and context keys. */
   readonly says: boolean;
+  /** The only labels and targets that it reports; without it any. */
+  readonly answers?: readonly { readonly label: string; readonly to: string }[];
   /** Classes that a failure may have, the simplest first. */
   readonly classes: readonly FailureClass[];
   /** Authors must expect this outcome; a tool or an agent reports others only if it is written to do so. */
@@ -19,8 +21,9 @@ export function possibleOutcome(
   more: Partial<Omit<PossibleOutcome, 'key' | 'status'>> = {},
 ): PossibleOutcome {
   const made = { status, broke: false, says: false, classes: [], usual: true, ...more };
-  const key = [status, made.broke ? 'broke' : '', made.says ? 'says' : '', made.classes[0] ?? ''].join(' ');
-  return { ...made, key };
+  const answers = made.answers?.map(({ label, to }) => `${label}>${to}`) ?? [];
+  const facts = [status, made.broke ? 'broke' : '', made.says ? 'says' : '', made.classes[0] ?? ''];
+  return { ...made, key: [...facts, ...answers].join(' ') };
 }
 
 /** Classes that no agent can fix: they come last, so that example runs can continue. */

@@ -309,6 +309,9 @@ export const synonyms: Readonly<Record<string, string>> = {
   agent: 'agent.backend',
   default_max_retry: 'default_max_retries',
   context_thread_default: 'default_thread',
+  default_choice: 'human.default_choice',
+  human_default_choice: 'human.default_choice',
+  human_timeout_seconds: 'human.timeout',
 };
 
 const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;

@@ -122,7 +122,7 @@ function stopOf(
   stop: Stop,
   signal: string,
 ): {
-  readonly line: Pick<StoppedRecord, 'status' | 'ended' | 'parked' | 'signal'>;
+  readonly line: Pick<StoppedRecord, 'status' | 'ended' | 'parked' | 'question' | 'signal'>;
   readonly end: Omit<RunEnd, 'state'>;
 } {
   const ends = (ending: RunEnding, more: Partial<RunEnd> = {}) => ({ ending, interrupted: false, ...more });
@@ -132,9 +132,13 @@ function stopOf(
       return { line: { status: 'failed', ended: recordedEnd(ending) }, end: ends(ending) };
     }
     case 'suspend': {
-      const { parked } = stop;
+      const { parked, question } = stop;
       const ending = { ...failing(`${parked.node}: ${parked.reason}`), code: 75 };
-      return { line: { status: parked.status, ended: null, parked }, end: ends(ending, { parked }) };
+      const asked = question === undefined ? {} : { question };
+      return {
+        line: { status: parked.status, ended: null, parked, ...asked },
+        end: ends(ending, { parked }),
+      };
     }
     case 'interrupt': {
       const ending = { ...failing(`interrupted by ${signal}`), code: 130 };

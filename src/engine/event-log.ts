@@ -96,6 +96,7 @@ export function visitOf(
     ...(artifacts.more > 0 ? { artifacts_more: artifacts.more } : {}),
     ...(left.asked === undefined ? {} : { asked_sha256: left.asked }),
     ...(left.replayed === undefined ? {} : { replayed: left.replayed }),
+    ...(left.answer === undefined ? {} : { answer: left.answer }),
     ...(left.usage === undefined ? {} : { usage: left.usage }),
     took_ms: tookMs,
     ...(route === undefined

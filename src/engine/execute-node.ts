@@ -14,6 +14,7 @@ import type { RunRecords } from './commit.ts';
 import { environmentOf, passedTo } from './environment.ts';
 import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts';
 import { nodeLog } from './node-context.ts';
+import { AnswerAwaited } from './question.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 
 /** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
@@ -33,10 +34,10 @@ export async function executeNode(
   try {
     const executed = await run.execute(context);
     if (run.signal.aborted) return { kind: 'interrupted' };
-    const { outcome, snapshot, usage, toolState, thread, commands = [], replayed } = executed;
+    const { outcome, snapshot, usage, toolState, thread, commands = [], answer, replayed } = executed;
     const { counts = { retries: 0, calls: 0 } } = executed;
     const { context: seen = execution.state.context } = executed;
-    const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread };
+    const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread, answer };
     return { kind: 'ended', ...end, ...(replayed === undefined ? {} : { replayed }) };
   } catch (error) {
     return stopped(execution.node.id, error);
@@ -84,6 +85,7 @@ function stopped(node: string, error: unknown): ExecutionEnd {
       reason: `${node}: ${error.message}`,
       disk: isDisks(error) || error instanceof StoreTrouble,
     };
+  if (error instanceof AnswerAwaited) return { kind: 'asks', question: error.question };
   if (error instanceof LimitReached || error instanceof Diverged || error instanceof HoldoutLeak)
     return { kind: 'stopped', reason: error.message };
   throw error;

@@ -1,8 +1,10 @@
 /** The run loop: from the checkpoint's next node to an end. */
 import type { RunEnd, RunEnding, RunPlan, Stop } from '../core/decision.ts';
+import { shortText, shown } from '../core/diagnostic.ts';
 import { truthGate } from '../core/gates.ts';
-import type { Outcome, SuspendedRun } from '../core/outcome.ts';
+import { type Outcome, pausedBy, type SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import type { Question } from '../core/records/question.ts';
 import { endingFromRecord, failing, plan, step, suspendedBy } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type Decided, openRecords, type RunRecords } from './commit.ts';
@@ -48,6 +50,7 @@ async function decide(
   executed: ExecutionEnd,
 ): Promise<Stop | Decided> {
   const tookMs = timeOf(run, execution, state);
+  if (executed.kind === 'asks') return asking(run, state, executed.question);
   if (executed.kind !== 'ended') return stopOf(executed);
   const { graph, clock } = run;
   const { cut_ms: _, ...whole } = execution.state;
@@ -71,10 +74,23 @@ const unfinished = (run: Run, execution: Execution, state: RunState): RunState =
   cut_ms: timeOf(run, execution, state),
 });
 
-const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' }>): Stop =>
+const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' }>): Stop =>
   executed.kind === 'interrupted'
     ? { do: 'interrupt' }
     : { do: 'finish', ending: failing(executed.reason, executed.disk) };
+
+/** Waiting is no outcome: no edge takes it, and the resume asks the same question. */
+const asking = ({ clock }: Run, before: RunState, question: Question): Stop => ({
+  do: 'suspend',
+  parked: {
+    status: pausedBy('answer'),
+    node: question.node,
+    reason: `waits for an answer: ${shortText(question.text.replace(/\s+/g, ' '), shown.name)}`,
+    wake_at: question.deadline,
+    since: before.question === question ? question.asked_at : clock.now().toISOString(),
+  },
+  ...(before.question === question ? {} : { question }),
+});
 
 function suspension(
   run: Run,

@@ -17,6 +17,7 @@ import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
+import { askedPerson } from './question.ts';
 import type { Run } from './run-context.ts';
 
 /** The context with everything that belongs to one attempt. Secrets are masked in all that it writes. */
@@ -24,6 +25,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
   const { run, node } = context;
   const secrets = attemptSecrets(run, node);
   const { mask } = secrets;
+  const artifacts = nodeFiles(context, secrets);
   return context.with({
     attempt,
     deadline: run.clock.monotonic() + attempt.timeout.ms,
@@ -32,7 +34,8 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     inputs: inputsOf(context),
     toolState: toolStateOf(context, secrets),
     workspace: workspaceFiles(run.workspace),
-    ...nodeFiles(context, secrets),
+    ...artifacts,
+    ...askedPerson(context, secrets, artifacts.files.keep),
     log: nodeLog(run, node, mask),
   });
 }

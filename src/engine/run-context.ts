@@ -1,4 +1,5 @@
 /** What a run is made of: its settings, state, limits and journals. Types only. */
+import type { AutoAnswers } from '../core/auto-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent } from '../core/contracts/agent.ts';
 import type { Clock, Every } from '../core/contracts/clock.ts';
@@ -10,6 +11,7 @@ import type { Graph, Node } from '../core/graph.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import type { Question, TakenAnswer } from '../core/records/question.ts';
 import type { RanCommand, ThreadRecord } from '../core/records/visit.ts';
 import type { Caps } from '../core/settings/limits.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
@@ -69,6 +71,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** The holdout, and the guard against its leaks; undefined without one. */
   readonly sealed?: SealedHoldout | undefined;
   readonly leaks?: LeakGuard | undefined;
+  /** Answers at human gates in place of a person. */
+  readonly autoAnswers?: AutoAnswers | undefined;
   /** Answers in place of agents while this run replays another one. */
   readonly replay?: Replay | undefined;
   readonly kinds: readonly NodeKind[];
@@ -126,10 +130,14 @@ export type ExecutionEnd =
       readonly toolState?: JsonObject | undefined;
       /** What its agent kept of its conversation. */
       readonly thread?: KeptThread | undefined;
+      /** Of a human gate. */
+      readonly answer?: TakenAnswer | undefined;
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }
   | { readonly kind: 'interrupted' }
+  /** It asks a person who has not answered yet. */
+  | { readonly kind: 'asks'; readonly question: Question }
   /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
   | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
 

@@ -9,7 +9,7 @@ import type { NodeType, Typed } from '../core/settings/typing.ts';
 /** The properties of a node kind that lint uses. */
 export type LintKind = NodeType & {
   readonly executable: boolean;
-  outcomes?(node: Node): readonly PossibleOutcome[];
+  outcomes?(node: Node, graph: Graph): readonly PossibleOutcome[];
   /** The codes of `check`. */
   readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];

@@ -7,10 +7,11 @@ import { exit } from './exit.ts';
 import { start } from './start.ts';
 import { tool } from './tool.ts';
 import { verification } from './verification.ts';
+import { waitHuman } from './wait-human.ts';
 
 /** `ofAgents`: the attributes that agents read from their nodes. */
 export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
   ...[start, exit, tool],
   { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
-  ...[verification, conditional],
+  ...[verification, conditional, waitHuman],
 ];

@@ -3,6 +3,7 @@ import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { StateChange } from '../core/decision.ts';
 import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
+import { type Question, questionHash, type TakenAnswer } from '../core/records/question.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 import { DamagedStore } from '../platform/files/workspace-error.ts';
@@ -42,6 +43,9 @@ export interface Replay {
   /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
    *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
   answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
+  /** The recorded answer of a person, in the execution with the number `step`; undefined where the record does not answer (any more).
+   *  Throws `Diverged` where another question was asked and the replay is not live. */
+  answerTo(question: Question, step: number): Promise<TakenAnswer | undefined>;
   /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
   checkRoute(change: StateChange): Promise<string | undefined>;
 }
@@ -131,6 +135,21 @@ class RecordReplay implements Replay {
         ? `the recorded run has ${this.#executions.size} executions, and this is number ${step}`
         : `the recorded run was at ${was.node}@${was.visit}`;
     return this.#diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
+  }
+
+  async answerTo(question: Question, step: number): Promise<TakenAnswer | undefined> {
+    const answer = this.#follows ? this.#executions.get(step)?.answer : undefined;
+    const is = questionHash(question);
+    if (!this.#follows || answer?.question_sha256 === is) return answer;
+    const why =
+      answer === undefined
+        ? 'the record has no answer to this question'
+        : 'the question is not the recorded one';
+    const { node, visit } = question;
+    const hashes = { recorded_sha256: answer?.question_sha256 ?? null, sha256: is };
+    const stop = await this.#diverge({ ...noCall, node, visit, kind: 'question', why, ...hashes });
+    if (stop !== undefined) throw new Diverged(stop);
+    return undefined;
   }
 
   async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {

@@ -95,6 +95,7 @@ export function checkpointText(state: RunState, completed: Completed, journal: J
     status: state.status,
     ended: state.ended,
     ...(state.parked === undefined ? {} : { parked: state.parked }),
+    ...(state.question === undefined ? {} : { question: state.question }),
     at: state.at,
     journal,
   };

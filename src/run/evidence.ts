@@ -13,6 +13,7 @@ import {
   floorStates,
   isolations,
   outdatedSchema,
+  type RunResult,
 } from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -30,6 +31,8 @@ export type Visits = {
   readonly failed: number;
   /** Of all executions, what an agent's permissions did not allow. */
   readonly denied: readonly DeniedCalls[];
+  /** Undefined without any. */
+  readonly answers: RunResult['answers'];
   /** Of the journal. */
   readonly mark: Mark;
   /** The latest execution of each node, if it has run a command. */
@@ -46,6 +49,7 @@ export class VisitSummary {
   private readonly denied = new Map<string, Set<string>>();
   private readonly latest = new Map<string, EvidenceVisit>();
   private readonly asked = new Map<string, NodeAsked>();
+  private answers: RunResult['answers'];
 
   call({ node, agent, model }: NodeAsked): void {
     this.asked.set(JSON.stringify([node, agent, model]), { node, agent, model });
@@ -58,7 +62,16 @@ export class VisitSummary {
     outcome,
     commands = [],
     artifacts = {},
-  }: Omit<EvidenceVisit, 'outcome'> & Pick<VisitRecord, 'outcome'>): void {
+    answer,
+  }: Omit<EvidenceVisit, 'outcome'> & Pick<VisitRecord, 'outcome' | 'answer'>): void {
+    if (answer !== undefined) {
+      const { people, automatic, timeouts } = this.answers ?? { people: 0, automatic: 0, timeouts: 0 };
+      this.answers = {
+        people: people + Number(answer.from !== 'auto' && answer.from !== 'timeout'),
+        automatic: automatic + Number(answer.from === 'auto'),
+        timeouts: timeouts + Number(answer.from === 'timeout'),
+      };
+    }
     if (outcome.status === 'fail') this.failed += 1;
     if (outcome.denied !== undefined && outcome.denied.length > 0)
       this.denied.set(node, new Set([...(this.denied.get(node) ?? []), ...outcome.denied]));
@@ -76,6 +89,7 @@ export class VisitSummary {
   now(mark: Mark): Visits {
     return {
       failed: this.failed,
+      answers: this.answers,
       denied: [...this.denied].map(([node, calls]) => ({ node, calls: [...calls] })),
       mark: { records: mark.records, sha256: mark.sha256 },
       latest: [...this.latest.values()].filter(({ commands = [] }) => commands.length > 0),

@@ -39,6 +39,8 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
     case 'paused_billing':
     case 'paused_disk':
       return `${program} resume ${run}`;
+    case 'paused_answer':
+      return `${program} answer ${run}`;
     case 'paused_quota':
     case 'paused_outage':
       return `${program} resume ${run} --wait`;

@@ -2,6 +2,7 @@
 import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
+import { pausedBy } from '../core/outcome.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
@@ -48,6 +49,8 @@ export async function resultOf(
     elapsed_ms: state.elapsed_ms,
     spent: state.spent ?? nothingSpent,
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
+    ...(status === pausedBy('answer') && state.question !== undefined ? { question: state.question } : {}),
+    ...(visits.answers === undefined ? {} : { answers: visits.answers }),
     commits: made,
     proof,
     ...(await auditOf(runDir)),

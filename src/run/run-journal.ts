@@ -124,7 +124,7 @@ function committedState(records: readonly RunRecord[], last: RunRecord): Checkpo
 
 /** The state after one more execution. Changes the maps of `state` in place. */
 export function afterVisit(state: RunState, line: VisitFacts & { readonly epoch: number }): RunState {
-  const { parked: _, cut_ms: __, ...before } = state;
+  const { parked: _, cut_ms: __, question: ___, ...before } = state;
   const next = { ...before, context: { ...before.context } };
   addVisit(next, line);
   return { ...next, ...endOfVisit(line) };
@@ -135,7 +135,7 @@ const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
   ...(ended === undefined ? {} : { status: ended.ok ? 'completed' : 'failed', ended }),
 });
 
-/** The state after a stop or a resume. Why a run was suspended is kept until an execution is committed. */
+/** The state after a stop or a resume. Why a run was suspended, and what it asks a person, is kept until an execution is committed. */
 function changedBy<S extends RunState>(
   state: S,
   line: Extract<Commit, { type: 'Stopped' | 'Resumed' }> & { readonly epoch: number },
@@ -146,7 +146,13 @@ function changedBy<S extends RunState>(
   const next =
     line.type === 'Resumed'
       ? { ...now, ...(parked && { parked }), status: 'running', ended: null, snapshot: line.snapshot }
-      : { ...now, ...(line.parked && { parked: line.parked }), status: line.status, ended: line.ended };
+      : {
+          ...now,
+          ...(line.parked && { parked: line.parked }),
+          ...(line.question && { question: line.question }),
+          status: line.status,
+          ended: line.ended,
+        };
   return next as unknown as S;
 }
 

@@ -7,6 +7,7 @@ import type { RunState } from '../core/records/checkpoint.ts';
 import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { type Question, questionIdOf } from '../core/records/question.ts';
 import type { ContextDelta, TraceFacts, TraceRecord } from '../core/records/trace.ts';
 import { addVisit, stateAfter } from './visits.ts';
 
@@ -138,6 +139,7 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
   const end = record.ended === undefined ? nothing : endOf(record.ended);
   return {
     events: [
+      ...answerOf(record),
       stageEnded(record, before, after),
       { type: 'CheckpointSaved', last_completed_node: node },
       ...restartOf(record),
@@ -165,6 +167,15 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
 
 const restartOf = ({ node: node_id, next_node, restart }: Visit): readonly EventFacts[] =>
   restart === undefined || next_node === null ? [] : [{ type: 'LoopRestarted', node_id, next_node, restart }];
+/** At a human gate. */
+function answerOf({ node: node_id, visit, answer }: Visit): readonly EventFacts[] {
+  if (answer === undefined) return [];
+  const { label, choice, text, by, from } = answer;
+  const about = { node_id, question: questionIdOf(node_id, visit), answer: label ?? choice ?? text ?? '' };
+  return from === 'timeout'
+    ? [{ type: 'InterviewTimeout', ...about }]
+    : [{ type: 'InterviewCompleted', ...about, by, from }];
+}
 
 function stageEnded(record: Visit, before: StateBefore, after: Context): EventFacts {
   const { node: node_id, visit, outcome, usage } = record;
@@ -278,7 +289,7 @@ function endOf(end: { readonly ok: boolean; readonly reason: string }): Facts {
 
 /** Of a run that has stopped before its next node. */
 function stopOf(
-  { ended, parked, signal = '' }: Pick<StoppedRecord, 'ended' | 'parked' | 'signal'>,
+  { ended, parked, question, signal = '' }: Pick<StoppedRecord, 'ended' | 'parked' | 'question' | 'signal'>,
   next: string,
 ): Facts {
   if (ended !== null) return endOf(ended);
@@ -288,7 +299,14 @@ function stopOf(
   }
   const { status, node: node_id, reason, wake_at } = parked;
   return {
-    events: [{ type: 'PipelineParked', status, node_id, reason, wake_at }],
+    events: [...askedOf(question), { type: 'PipelineParked', status, node_id, reason, wake_at }],
     trace: [{ type: 'PipelineParked', status, reason, wake_at }],
   };
+}
+
+function askedOf(question: Question | undefined): readonly EventFacts[] {
+  if (question === undefined) return [];
+  const { id, node: node_id, text, options, deadline } = question;
+  const labels = options.map(({ label }) => label);
+  return [{ type: 'InterviewStarted', node_id, question: id, text, options: labels, deadline }];
 }

@@ -59,6 +59,9 @@ export function statesOf(records: readonly RunRecord[]): (count: number) => Chec
   };
 }
 
+/** The executable node types. */
+const worked: ReadonlySet<string> = new Set(['tool', 'codergen', 'verification']);
+
 /** Changes `state` to the one after one more execution. */
 export function addVisit(
   state: { -readonly [K in keyof RunState]: RunState[K] },
@@ -75,6 +78,7 @@ export function addVisit(
     state.node_ms = times;
   }
   if (record.node_type === 'codergen') state.agent_step = record.steps;
+  if (worked.has(record.node_type)) state.last_executable = node;
   if (record.alike !== undefined) {
     const alike = state.alike ?? {};
     if (record.alike === null) delete alike[node];

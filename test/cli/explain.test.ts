@@ -33,7 +33,7 @@ test.for([
   ['unknown-type', /^unknown-type: error of factory validate\n {2}Every `type` exists/],
   ['E101', /^E101: finding of factory plan check\n/],
   ['script', /^tool_command: attribute of tool nodes\n/],
-  ['hexagon', /no handler here/],
+  ['component', /no handler here/],
   ['fontname', /^fontname: an attribute of Graphviz/],
   ['llm_provider', /without effect here: choose an agent/],
 ] as const)('%s is explained', async ([word, text]) => {

@@ -64,11 +64,11 @@ const bad: readonly Row[] = [
   ['unreachable', whole(`${ends} ghost -> exit; start -> exit`), 'ghost'],
   ['unknown-type', around('type=codegen'), 'codegen'],
   ['unknown-shape', around('shape=ellipse'), 'ellipse'],
-  ['no-handler', around('shape=hexagon'), 'hexagon'],
+  ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
   ['no-handler', around('shape=component'), 'component'],
   ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
   ['no-handler', around('shape="house"'), '"house"'],
-  ['no-handler', around('type="wait.human"'), '"wait.human"'],
+  ['no-handler', around('type="parallel.fan_in"'), '"parallel.fan_in"'],
   ['no-handler', around('type=parallel.fan_in'), 'parallel.fan_in'],
   [
     'reserved-id',

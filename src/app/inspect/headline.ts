@@ -57,6 +57,8 @@ export function headlineOf(facts: HeadlineFacts): string {
       return 'account needs billing';
     case 'paused_disk':
       return 'disk full';
+    case 'paused_answer':
+      return 'needs an answer';
     case 'unreadable':
       return reason === '' ? 'files damaged, missing or not readable' : reason;
     default:

@@ -68,6 +68,7 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   paused_auth: suspended,
   paused_billing: suspended,
   paused_disk: suspended,
+  paused_answer: { ...suspended, word: 'needs an answer' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },
   skipped: { word: 'skipped', tone: 'quiet', sign: 'dash' },
   waiting: { word: 'waiting', tone: 'quiet', sign: 'empty' },

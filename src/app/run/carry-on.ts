@@ -2,7 +2,7 @@
 
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { endsByTime } from '../../core/outcome.ts';
+import { endsByTime, pausedBy } from '../../core/outcome.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { amountLimits, type LimitName, limitRecorded } from '../../core/settings/limits.ts';
@@ -11,6 +11,7 @@ import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
+import { awaitAnswer } from './await-answer.ts';
 import { completeResult, unreportedEnd } from './complete-run.ts';
 import type { NewRun } from './create.ts';
 import { executeRun } from './execute-run.ts';
@@ -38,7 +39,7 @@ export async function carryOn(
   const { agent_script: _, prices: __, ...again } = later;
   const reader = openRun(run.runDir);
   let ended = isNew ? await executeRun(run, reader, flags, host) : undefined;
-  while (ended === undefined || resumesAgain(ended, flags, host)) {
+  while (ended === undefined || (await resumesAgain(ended, reader, flags, host))) {
     const [begins, now] = ended === undefined ? [existing, flags] : [undefined, again];
     const sleeping = await stillParked(reader, begins, now, host, patience);
     if (typeof sleeping === 'object') return sleeping;
@@ -49,8 +50,20 @@ export async function carryOn(
   return ended;
 }
 
-const resumesAgain = (ended: Finished | Refusal, flags: RunFlags, { signal }: Host): boolean =>
-  flags.wait === true && 'result' in ended && endsByTime(ended.result.status) && !signal.aborted;
+/** Whether this process resumes the run after its suspension; of one that asks a person, after the answer. */
+async function resumesAgain(
+  ended: Finished | Refusal,
+  reader: RunReader,
+  flags: RunFlags,
+  host: Host,
+): Promise<boolean> {
+  if (!('result' in ended) || host.signal.aborted) return false;
+  const { status } = ended.result;
+  const waits = flags.wait === true;
+  if (status === pausedBy('answer'))
+    return (waits || host.ask !== undefined) && awaitAnswer(reader, waits, host);
+  return waits && endsByTime(status);
+}
 
 async function resume(
   run: ExistingRun,

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
+import { asksPeople } from '../../core/human-gate.ts';
 import { backendOf } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
 import { startRecordIn } from '../../core/records/visit.ts';
@@ -9,6 +10,7 @@ import { withFlags } from '../../core/settings/typing.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { executeHere } from '../../engine/layers/index.ts';
 import { realEvery } from '../../platform/clock.ts';
+import { makeFolder } from '../../platform/files/write.ts';
 import { packageRoot } from '../../platform/package.ts';
 import { realSpawn } from '../../platform/process/spawn.ts';
 import { OutOfMemory } from '../../platform/process/spawn-error.ts';
@@ -25,7 +27,9 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const { graph, texts, agents: plans, caps } = task.terms;
   const { variables, prompts, inputFiles, schemas } = texts;
   const { env, clock, log, ownSteps } = host;
-  const { workspace, history } = layout(runDir);
+  const { workspace, history, answers } = layout(runDir);
+  // Before the first sandbox: what does not exist cannot be made read-only in it.
+  if (asksPeople(graph)) makeFolder(answers);
   const readText = (path: string) => readFile(path, 'utf8');
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);
@@ -40,6 +44,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     confinement: sandbox.confinement,
     envPass: [...manifest.env_pass, ...(flags.env_pass ?? [])],
     secrets: keptSecrets(env, manifest).secrets,
+    autoAnswers: manifest.auto_answers,
     marker: manifest.marker,
     epoch: lock.epoch,
     factoryBin: join(packageRoot(), 'dist', 'bin'),

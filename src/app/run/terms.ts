@@ -22,6 +22,7 @@ import {
 } from '../resolve-agents.ts';
 import { keptSecrets, secretsProblem } from '../secrets.ts';
 import { type Host, keptScript, type RunFlags } from '../types.ts';
+import { readAutoAnswers } from './auto-answers.ts';
 import { readPriceFile } from './budget.ts';
 import { flagsOfAgent } from './unchanged-inputs.ts';
 
@@ -57,6 +58,7 @@ export type RunTerms = {
     | 'prices'
     | 'env_pass'
     | 'secrets'
+    | 'auto_answers'
   >;
 };
 
@@ -84,6 +86,8 @@ export async function termsOf(
       ? { kept: before.prices }
       : await readPriceFile(graph, flags.prices, env, cwd);
   if ('problems' in priced) return priced;
+  const answers = await readAutoAnswers(flags.auto_answer, before, cwd);
+  if ('problems' in answers) return answers;
   const { variables, prompts, schemas } = inputs;
   const goal = goalOf(graph);
   return {
@@ -102,6 +106,7 @@ export async function termsOf(
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
       ...keptSecrets(env, before),
+      ...answers,
     },
   };
 }

@@ -61,6 +61,21 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
       ...unsetWords(failed.unset_keys),
     },
   ],
+  InterviewStarted: ({ node_id: node, question, text, deadline }) => [
+    'info',
+    'question asked',
+    { node, question, text, ...(deadline === null ? {} : { deadline }) },
+  ],
+  InterviewCompleted: ({ node_id: node, question, answer, by, from }) => [
+    'info',
+    'question answered',
+    { node, question, answer, by, from },
+  ],
+  InterviewTimeout: ({ node_id: node, question, answer }) => [
+    'warn',
+    'question not answered in time',
+    { node, question, ...(answer === '' ? {} : { default: answer }) },
+  ],
   CheckpointSaved: ({ last_completed_node: node }) => ['debug', 'checkpoint saved', { node }],
   LoopRestarted: ({ node_id: node, next_node: next, restart }) => [
     'info',

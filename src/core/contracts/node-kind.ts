@@ -6,6 +6,7 @@ import type { Graph, Node } from '../graph.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
+import type { QuestionDraft, TakenAnswer } from '../records/question.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
 import type { AgentAction, AgentProgram, AgentReport, AgentTask, AgentThread, CallWait } from './agent.ts';
 import type { Clock } from './clock.ts';
@@ -153,6 +154,9 @@ export interface NodeContext {
     /** Workspace paths with scenario scripts, sealed or not. */
     readonly scenarios: readonly string[];
   };
+  /** Asks a person, and answers what was answered. Without an answer the execution ends here: the run is suspended, and a resume
+   *  executes the node again. */
+  ask(question: QuestionDraft): Promise<TakenAnswer>;
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
 }
 
@@ -168,7 +172,7 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly attributes: T;
   /** The outcomes that a node may have after its retries, the simplest first: findings about the possible paths of runs use them.
    *  Without it any outcome is possible, and none must have an edge. */
-  outcomes?(node: Node): readonly PossibleOutcome[];
+  outcomes?(node: Node, graph: Graph): readonly PossibleOutcome[];
   /** Findings in addition to attribute types, such as a missing attribute, and their codes. */
   readonly codes?: readonly CodeDescription[];
   check?(node: Node, graph: Graph): readonly Diagnostic[];

@@ -17,6 +17,7 @@ import {
 } from '../outcome.ts';
 import { bodySchema } from './body.ts';
 import { fileName, nodeId } from './names.ts';
+import { questionSchema } from './question.ts';
 
 const counts = once(() => z.record(z.string(), z.number()));
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
@@ -143,6 +144,9 @@ export const checkpointSchema = once(() =>
       .int()
       .exactOptional()
       .describe('Number of the latest execution of an agent, over the whole run'),
+    last_executable: nodeId()
+      .exactOptional()
+      .describe('Node of the latest execution of a tool, an agent or a verification'),
     tool_state: z
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
       .exactOptional()
@@ -165,6 +169,9 @@ export const checkpointSchema = once(() =>
     status: z.enum(['running', 'completed', 'failed', 'interrupted', ...pausedWords]),
     ended: endedSchema().nullable(),
     parked: parkedSchema().exactOptional(),
+    question: questionSchema()
+      .exactOptional()
+      .describe('Asked by the next node and not answered by a committed execution'),
     at: z.string(),
   }),
 );
@@ -183,6 +190,7 @@ export const boundedCheckpointSchema = once(() =>
     node_ms: true,
     alike: true,
     agent_step: true,
+    last_executable: true,
     tool_state: true,
     threads: true,
   }),

@@ -74,7 +74,7 @@ export const divergenceSchema = once(() =>
     node: z.string(),
     visit: z.int(),
     call: z.int().nullable().describe('Null if it is not about a call'),
-    kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record']),
+    kind: z.enum(['prompt', 'no_record', 'route', 'end_of_record', 'question']),
     why: z.string(),
     recorded_sha256: textHash().nullable(),
     sha256: textHash().nullable(),

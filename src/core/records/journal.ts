@@ -7,6 +7,7 @@ import { parkedSchema, pausedWords } from '../outcome.ts';
 import { endedSchema } from './checkpoint.ts';
 import { exchangeSchema } from './exchange.ts';
 import { fileName, nodeId } from './names.ts';
+import { questionSchema } from './question.ts';
 import { callRecordSchema, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
 
 /** An execution has begun. Not flushed by itself. */
@@ -37,6 +38,9 @@ const stoppedRecordSchema = once(() =>
     status: z.enum(['failed', 'interrupted', ...pausedWords]),
     ended: endedSchema().nullable(),
     parked: parkedSchema().exactOptional(),
+    question: questionSchema()
+      .exactOptional()
+      .describe('That it asks a person; absent where it was asked before'),
     signal: z.string().exactOptional().describe('That interrupted it'),
   }),
 );

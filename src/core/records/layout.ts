@@ -43,6 +43,9 @@ export const layout = (run: string) => {
     /** Stops Node's search for package.json above the workspace. */
     barrier: `${at}package.json`,
     workspace: `${at}workspace`,
+    /** The answers to questions of human gates, one file each: of several that answer the first one wins. In a run without gates no
+     *  such folder exists, and a node may have its name. */
+    answers: `${at}answers`,
     locks: `${at}lock`,
     /** Blanks, while a process executes the run: a full disk has room for its last records. Not covered by hashes. */
     room: `${at}lock/room`,

@@ -1,5 +1,6 @@
 /** `manifest.json`: the inputs of a run; they make it self-contained. Fields are only ever added. */
 import * as z from 'zod';
+import { autoAnswersSchema } from '../auto-answer.ts';
 import { priceFileSchema } from '../budget/prices.ts';
 import { once } from '../once.ts';
 import { limitNames, recordedName, runLimits } from '../settings/limits.ts';
@@ -149,6 +150,9 @@ export const manifestSchema = once(() =>
     holdout: holdoutSchema().exactOptional().describe('The holdout, if there is one'),
     env_pass: z.array(z.string()),
     secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
+    auto_answers: autoAnswersSchema()
+      .exactOptional()
+      .describe('What answers at human gates in place of a person'),
     sandbox: z
       .object({
         asked: z.enum(['auto', 'bwrap', 'none']).describe('The setting for nodes without one'),

@@ -47,12 +47,19 @@ export const questionSchema = once(() =>
 );
 export type Question = z.infer<ReturnType<typeof questionSchema>>;
 
+/** What a gate asks; the engine adds where and when. */
+export type QuestionDraft = Omit<Question, 'id' | 'node' | 'visit' | 'after' | 'asked_at' | 'deadline'> & {
+  /** Milliseconds that it waits for an answer; undefined: without limit. */
+  readonly timeoutMs: number | undefined;
+};
+
 /** Who answered: a person from one of these places, or the engine (`timeout`, `auto`). */
 export const answerSources = ['terminal', 'command', 'page', 'api', 'library', 'timeout', 'auto'] as const;
 export type AnswerSource = (typeof answerSources)[number];
 
 const answerFields = once(() => ({
   choice: nodeId().exactOptional().describe('Target of the chosen option'),
+  label: z.string().exactOptional().describe('Of the chosen option: several may have the same target'),
   text: z.string().exactOptional(),
   by: z.string(),
   at: z.string(),

@@ -7,6 +7,7 @@ import { auditCountsSchema } from './audit.ts';
 import { markSchema } from './checkpoint.ts';
 import { divergenceSchema } from './exchange.ts';
 import { forkedFromSchema } from './manifest.ts';
+import { questionSchema } from './question.ts';
 
 export const commitSchema = once(() =>
   z.object({
@@ -56,7 +57,18 @@ export const runResultSchema = once(() =>
     wake_at: z
       .string()
       .exactOptional()
-      .describe('When a run that is suspended for a quota can resume; RFC 3339'),
+      .describe(
+        'When a run that is suspended for a quota can resume, or its question is no longer open; RFC 3339',
+      ),
+    question: questionSchema().exactOptional().describe('That a suspended run asks a person'),
+    answers: z
+      .object({
+        people: z.int().nonnegative(),
+        automatic: z.int().nonnegative().describe('By `--auto-answer`'),
+        timeouts: z.int().nonnegative().describe('Nobody answered in time'),
+      })
+      .exactOptional()
+      .describe('How many answers its human gates got; absent without any'),
     commits: z.array(commitSchema()),
     proof: z
       .array(z.string())

@@ -7,6 +7,7 @@ import { once } from '../once.ts';
 import { alikeSchema, type Outcome } from '../outcome.ts';
 import { arrivedSchema, endedSchema, keptThreadSchema, lastFailureSchema } from './checkpoint.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
+import { takenAnswerSchema } from './question.ts';
 import type { RouteCandidate } from './trace.ts';
 
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
@@ -126,6 +127,9 @@ export const visitRecordSchema = once(() =>
       .int()
       .exactOptional()
       .describe('Number of the record of the replayed run that was used instead of executing the node'),
+    answer: takenAnswerSchema()
+      .exactOptional()
+      .describe('To the question of a human gate; with neither choice nor text: none came in time'),
     usage: z
       .custom<Usage>((v) => typeof v === 'object' && v !== null)
       .exactOptional()

@@ -30,8 +30,8 @@ const withoutEffect: Readonly<Record<string, string>> = {
   cwd: 'write codex.workdir, or cd in the command',
   ...Object.fromEntries(
     words(`class auto_status join_policy
-      error_policy max_parallel inputs outputs escalation_models context_keys read_only question options temperature
-      human. manager. stack. tool_hooks.`).map((name) => [name, '']),
+      error_policy max_parallel inputs outputs escalation_models context_keys read_only options temperature
+      manager. stack. tool_hooks.`).map((name) => [name, '']),
   ),
 };
 

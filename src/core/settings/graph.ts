@@ -186,6 +186,7 @@ export const edgeAttributes = {
     'A run that takes the edge begins again at its target with a new context, in the same workspace, at most max_restarts times.',
     { default: 'false' },
   ),
+  freeform: attr(flag(), 'At a human gate: the edge takes an answer in words.', { default: 'false' }),
 } as const satisfies AttributeTable;
 
 /** The settings of a graph. */

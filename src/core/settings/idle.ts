@@ -2,6 +2,7 @@
  *  only another element or node type reads. */
 import type { CodeDescription } from '../diagnostic.ts';
 import type { ParsedGraph, ParsedNode } from '../graph.ts';
+import { isHumanGate } from '../human-gate.ts';
 import { nearest } from '../nearest.ts';
 import { isDrawing, noEffectOf } from './foreign.ts';
 import { edgeAttributes, graphAttributes } from './graph.ts';
@@ -143,7 +144,9 @@ class IdleSearch<K extends NodeType> {
   private ofOtherType(attribute: Attribute, node: ParsedNode, { type, shapes }: K): void {
     const { id } = node;
     const { key, written } = attribute;
-    const [reader, another] = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
+    const all = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
+    // A gate reads some attributes of agents; on a node without its shape they are rarely meant for a person.
+    const [reader, another] = all.length > 1 ? all.filter((kind) => !isHumanGate(kind)) : all;
     if (isDrawing(key) || reader === undefined || another !== undefined) return;
     const [shape] = reader.shapes;
     const say = shape === undefined ? `type=${reader.type}` : `shape=${shape}`;

@@ -1,6 +1,7 @@
 /** Attributes of nodes that several node types share. */
 import { fidelities } from '../fidelity.ts';
 import { floorWords, leastMemory } from './graph.ts';
+import { humanAttributes } from './human.ts';
 import { shell } from './shell.ts';
 import {
   type AttributeTable,
@@ -301,6 +302,7 @@ export const codergenAttributes = {
 
 /** All attributes of this file: the settings that every node has, those of other types with their defaults. */
 export const nodeAttributes = {
+  ...humanAttributes,
   ...commonAttributes,
   ...executableAttributes,
   ...judgingAttributes,

@@ -29,6 +29,16 @@ export const runSettings = {
     variable: 'FACTORY_EFFORT',
     example: 'high',
   }),
+  auto_answer: attr(
+    trimmed('first, default or the path of a file'),
+    'What answers at human gates in place of a person.',
+    {
+      flag: '--auto-answer <what>',
+      help: 'answer human gates without a person: first (option), default (choice), or a JSON file with the answer of each gate',
+      unset: 'a person answers',
+      example: 'default',
+    },
+  ),
 } as const satisfies AttributeTable;
 
 type All = Settings<typeof runSettings>;

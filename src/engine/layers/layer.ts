@@ -6,6 +6,7 @@ import type { NodeCounts } from '../../core/decision.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Context, Outcome } from '../../core/outcome.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
+import type { TakenAnswer } from '../../core/records/question.ts';
 import type { RanCommand } from '../../core/records/visit.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import type { HoldoutMount } from '../../holdout/mount.ts';
@@ -46,6 +47,8 @@ export type Executed = {
   /** The run's context that it saw, with what the engine has counted; by `retry` and `replay`. */
   readonly context?: Context;
   readonly counts?: NodeCounts;
+  /** Of a human gate. */
+  readonly answer?: TakenAnswer | undefined;
   /** By `replay`: number of the recorded execution that answered instead. */
   readonly replayed?: number;
   /** The state of the run's tools, if it changed. */
@@ -102,7 +105,7 @@ export interface LayerContext extends NodeContext {
 
   // By `budget`.
   readonly budget: ExecutionBudget;
-  // By `retry`, for each attempt; `inputs`, `workspace` and `files` too, and a `log` that masks secrets.
+  // By `retry`, for each attempt; `inputs`, `workspace`, `files` and `ask` too, and a `log` that masks secrets.
   readonly attempt: AttemptFacts;
   readonly secrets: AttemptSecrets;
   /** The attempt's end on the monotonic clock. */
@@ -111,6 +114,8 @@ export interface LayerContext extends NodeContext {
   readonly hidden: Hidden;
   readonly records: AttemptRecords;
   readonly toolState: NodeContext['toolState'] & { now(): JsonObject | undefined };
+  /** The answer of a person that the attempt got. */
+  readonly answered: () => TakenAnswer | undefined;
   // By `checks`, for a check; absolute paths.
   readonly checked?: { readonly frozen: readonly string[]; readonly pinned: readonly string[] };
   // By `record`, besides `agent`; undefined in the second run of a failed scenario.
@@ -130,6 +135,8 @@ const addedBy: Partial<Record<keyof LayerContext, string>> = {
   hidden: 'retry',
   records: 'retry',
   toolState: 'retry',
+  ask: 'retry',
+  answered: 'retry',
   inputs: 'retry',
   workspace: 'retry',
   files: 'retry',

@@ -12,6 +12,7 @@ export const runKind: Execute = async (context) => {
     outcome: await waitingWithin(context.nodeDir, outcome),
     snapshot: context.before,
     toolState: context.toolState.now(),
+    answer: context.answered(),
     ...(error === undefined ? {} : { error }),
   };
 };

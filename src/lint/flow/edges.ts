@@ -118,8 +118,12 @@ export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<Ed
 
 function* reports(
   { labels, open }: Fork,
-  { says, status }: PossibleOutcome,
+  { says, status, answers }: PossibleOutcome,
 ): Generator<Pick<EdgeWords, 'label' | 'suggested' | 'ownWord'>> {
+  if (answers !== undefined) {
+    for (const { label, to } of answers) yield { label, suggested: [to] };
+    return;
+  }
   if (!says) return yield { label: '', suggested: [] };
   for (const label of labels) yield { label, suggested: [] };
   if (status === 'success')

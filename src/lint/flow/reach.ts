@@ -49,8 +49,8 @@ export function flowOf(subject: Subject): Flow | undefined {
 
 /** The possible outcomes of a node, the simplest first; a conditional passes its outcome on. `retry` is never among those of our
  *  types: exhausted retries end in failure, or in partial success with `allow_partial`. */
-const outcomesOf = ({ kindOf }: Subject, node: Node): readonly PossibleOutcome[] =>
-  kindOf.get(node.id)?.outcomes?.(node) ?? anyOutcome;
+const outcomesOf = ({ graph, kindOf }: Subject, node: Node): readonly PossibleOutcome[] =>
+  kindOf.get(node.id)?.outcomes?.(node, graph) ?? anyOutcome;
 
 function explore(subject: Subject): Flow | undefined {
   const { graph, outgoing } = subject;

@@ -216,6 +216,19 @@ export function ourselves(): { readonly pids: ReadonlySet<number>; readonly grou
   return { pids, groups: new Set([...groups, ...pids]) };
 }
 
+/** Whether this process or one of its parents was started with one of these entries in its environment (`NAME=value`, or `NAME=` for any
+ *  value). Without the kernel's process files only this process is known. */
+export function descendsFrom(entries: readonly string[]): boolean {
+  const own = Object.entries(process.env).map(([name, value]) => `${name}=${value}`);
+  if (
+    own.some((one) => entries.some((entry) => (entry.endsWith('=') ? one.startsWith(entry) : one === entry)))
+  )
+    return true;
+  return (
+    hasProc && [...ourselves().pids].some((pid) => entries.some((entry) => carries(pid, entry) === true))
+  );
+}
+
 let answer: boolean | undefined;
 /** Whether a `ps` that reports start times exists: small systems have none. */
 function psTells(): boolean {

@@ -54,6 +54,15 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     what: joined(text(event['failure_class']), text(event['failure_reason']), took(event)),
     state: 'fail',
   }),
+  InterviewStarted: (event) => ({ what: joined('asks', text(event['text'])), state: 'paused_quota' }),
+  InterviewCompleted: (event) => ({
+    what: joined('answered', text(event['answer']), `by ${text(event['by'])}`),
+    state: 'success',
+  }),
+  InterviewTimeout: (event) => ({
+    what: joined('not answered in time', text(event['answer'])),
+    state: 'skipped',
+  }),
   CheckpointSaved: () => ({ what: 'checkpoint saved' }),
   PipelineCompleted: () => ({ what: 'run completed', state: 'completed' }),
   PipelineFailed: (event) => ({ what: joined('run failed', text(event['error'])), state: 'failed' }),

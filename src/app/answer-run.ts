@@ -1,0 +1,164 @@
+/** Answers the question that a run asks: checks the answer against the recorded question, and links its file. Takes no lock and needs
+ *  nothing of the run. */
+import type { Clock } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
+import { optionsNamed, takesEmptyText } from '../core/human-gate.ts';
+import { epochVariable } from '../core/records/layout.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import {
+  type Answer,
+  type AnswerSource,
+  type Question,
+  questionHash,
+  questionIdOf,
+  type TakenAnswer,
+} from '../core/records/question.ts';
+import { descendsFrom } from '../platform/process/table.ts';
+import { linkAnswer, readAnswer } from '../run/answer-files.ts';
+import { openRun } from '../run/open-run.ts';
+import type { RunHistory } from '../run/run-journal.ts';
+import { thisUser } from './acts.ts';
+import { processMarker } from './run/run-state.ts';
+
+export type AnswerRequest = {
+  /** Id of the question, `NODE@VISIT`; by default the open one. */
+  readonly question?: string | undefined;
+  /** Key, label or target of an option. */
+  readonly choice?: string | undefined;
+  readonly text?: string | undefined;
+  /** By default the user of this process. */
+  readonly by?: string | undefined;
+  readonly from: Exclude<AnswerSource, 'timeout' | 'auto'>;
+};
+
+export type AnswerHost = { readonly clock: Pick<Clock, 'now'>; readonly env: Environment };
+
+/** Characters of an answer in words, and of a name. */
+const most = { text: 64 * 1024, by: 200 } as const;
+
+/** Answers the open question. Of several who answer, the first wins; every other one is refused. Nothing is written where the answer is
+ *  refused. */
+export async function answerRun(
+  runDir: string,
+  request: AnswerRequest,
+  host: AnswerHost,
+): Promise<{ readonly answer: Answer; readonly question: Question } | Refusal> {
+  const recorded = await openRun(runDir).stored();
+  if ('problems' in recorded) return recorded;
+  const { manifest, history } = recorded;
+  if (isInside(runDir, manifest))
+    return refused(
+      'answer-inside',
+      `this is a process of run ${manifest.run_id} itself: its nodes cannot answer its questions`,
+      'answer from a terminal of your own, or on the page',
+    );
+  const question = openQuestion(manifest, history, request.question);
+  if ('problems' in question) return question;
+  const before = readAnswer(runDir, question.id);
+  if (typeof before === 'object' && before.question_sha256 === questionHash(question))
+    return answeredBefore(question, before);
+  const at = host.clock.now();
+  if (question.deadline !== null && Date.parse(question.deadline) <= at.getTime())
+    return refused(
+      'answer-late',
+      `${question.id} could be answered until ${question.deadline}`,
+      `resume the run: it continues with ${question.timeout_action === 'default' ? 'the default choice' : 'a failure of class timeout'}`,
+    );
+  const given = givenAnswer(question, request);
+  if ('problems' in given) return given;
+  const answer: Answer = {
+    question: question.id,
+    ...given,
+    by: (request.by?.trim() || thisUser()).slice(0, most.by),
+    at: at.toISOString(),
+    from: request.from,
+    question_sha256: questionHash(question),
+  };
+  const first = await linkAnswer(runDir, answer);
+  if (first === 'unreadable')
+    return refused(
+      'answer-taken',
+      `the file of the answer to ${question.id} is there, and is not an answer`,
+      `remove it: ${runDir}/answers/${question.id}.json`,
+      1,
+    );
+  return first === answer ? { answer, question } : answeredBefore(question, first);
+}
+
+/** Whether this process was started by a node of the run, as far as the system tells. */
+function isInside(runDir: string, manifest: Manifest): boolean {
+  const marker = processMarker(runDir, manifest);
+  return descendsFrom([`FACTORY_RUN_MARKER=${marker}`, `${epochVariable(marker)}=`]);
+}
+
+function openQuestion(
+  { run_id }: Manifest,
+  { checkpoint, records }: RunHistory,
+  asked: string | undefined,
+): Question | Refusal {
+  const { question } = checkpoint;
+  if (question !== undefined && (asked === undefined || asked === question.id)) return question;
+  const answered = records.findLast(
+    (record) =>
+      record.type === 'Visit' &&
+      record.answer !== undefined &&
+      (asked === undefined || questionIdOf(record.node, record.visit) === asked),
+  );
+  if (asked !== undefined && answered?.type === 'Visit' && answered.answer !== undefined)
+    return answeredBefore({ id: asked }, answered.answer);
+  if (asked !== undefined && question !== undefined)
+    return refused(
+      'answer-question',
+      `run ${run_id} does not ask ${asked}; its open question is ${question.id}: ${question.text}`,
+      `answer that one: ${question.id}`,
+    );
+  const last =
+    answered?.type === 'Visit' && answered.answer !== undefined
+      ? `; ${questionIdOf(answered.node, answered.visit)} was answered by ${answered.answer.by} at ${answered.answer.at}`
+      : '';
+  return refused(
+    'answer-question',
+    `run ${run_id} asks no question${last}`,
+    'see what it does: factory show RUN',
+  );
+}
+
+/** What is to be recorded, or why the question does not take it. */
+function givenAnswer(
+  question: Question,
+  { choice, text }: AnswerRequest,
+): Pick<Answer, 'choice' | 'label' | 'text'> | Refusal {
+  const { options, text_to, id } = question;
+  const list = options.map(({ key, label, to }) => `${key}  ${label}${label === to ? '' : ` (${to})`}`);
+  const named = list.length === 0 ? 'it takes a text' : `options: ${list.join('; ')}`;
+  if ((choice === undefined) === (text === undefined))
+    return refused('answer-option', `answer ${id} with one of: a choice, a text`, named);
+  if (choice !== undefined) {
+    const [option, another] = optionsNamed(options, choice);
+    if (option !== undefined && another === undefined) return { choice: option.to, label: option.label };
+    const why = option === undefined ? 'has no option' : 'has more than one option';
+    return refused('answer-option', `${id} ${why} "${choice}"`, named);
+  }
+  if (text_to === null) return refused('answer-text', `${id} takes no text`, named);
+  if (text === undefined || (text.trim() === '' && !takesEmptyText(question)))
+    return refused('answer-text', `the answer to ${id} is empty`, named);
+  if (text.length > most.text)
+    return refused(
+      'answer-text',
+      `the answer to ${id} has ${text.length} characters: the most is ${most.text}`,
+      'name a file with the rest',
+    );
+  return { text };
+}
+
+const answeredBefore = (
+  { id }: Pick<Question, 'id'>,
+  { by, at, label, choice, from }: Pick<TakenAnswer, 'by' | 'at' | 'label' | 'choice' | 'from'>,
+): Refusal =>
+  refused(
+    'answer-taken',
+    `${id} was answered already by ${by} at ${at}${choice === undefined ? '' : `: ${label ?? choice}`} (${from})`,
+    undefined,
+    1,
+  );
