@@ -1,4 +1,5 @@
 /** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
+import { isReadOnly } from '../core/settings/node.ts';
 import {
   type AttributeTable,
   anyPath,
@@ -66,6 +67,7 @@ const modes = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk',
 
 /** It runs non-interactively: its permissions are fixed at launch. Reading needs none. */
 const usualTools = 'Bash,Edit,Write,NotebookEdit';
+const readingTools = 'Read,Glob,Grep';
 
 /** Everything, or what is wrong and where. Pure. */
 export const readClaudeSettings = (
@@ -76,7 +78,9 @@ export const readClaudeSettings = (
     const { values, from } = readSettings(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);
     const path = values.path ?? 'claude';
     const common = programSettings('claude', { values: { ...values, path }, from }, task, defaults);
-    const mode = values.permission_mode ?? 'acceptEdits';
+    // What is not allowed is denied, since nobody can be asked.
+    const readOnly = isReadOnly(task.settings);
+    const mode = readOnly ? 'default' : (values.permission_mode ?? 'acceptEdits');
     if (!modes.some((known) => known === mode))
       throw new BadSetting(`${from('permission_mode')} is "${mode}", which is none of ${modes.join(', ')}`);
     return {
@@ -84,8 +88,10 @@ export const readClaudeSettings = (
       // It has no lower word.
       effort: common.effort === 'none' || common.effort === 'minimal' ? 'low' : common.effort,
       permissionMode: mode,
-      allowedTools: values.allowed_tools ?? usualTools,
-      disallowedTools: values.disallowed_tools,
+      allowedTools: readOnly ? readingTools : (values.allowed_tools ?? usualTools),
+      disallowedTools: readOnly
+        ? [usualTools, ...(values.disallowed_tools === undefined ? [] : [values.disallowed_tools])].join(',')
+        : values.disallowed_tools,
       maxTurns: values.max_turns,
       addDirs: (values.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
       settings: values.settings,

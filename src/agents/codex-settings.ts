@@ -1,4 +1,5 @@
 /** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
+import { isReadOnly } from '../core/settings/node.ts';
 import {
   type AttributeTable,
   anyPath,
@@ -84,11 +85,12 @@ export const readCodexSettings = (
     const { auto_approve_commands: commands, auto_approve_config_key: key } = values;
     if (commands !== undefined && key === undefined)
       throw new BadSetting('codex.auto_approve_commands requires codex.auto_approve_config_key');
+    const readOnly = isReadOnly(task.settings);
     const times = { timeout: values.timeout_seconds, heartbeat: values.heartbeat_seconds };
     const common = { ...values, ...times, path: values.path ?? 'codex' };
     return {
       ...programSettings('codex', { values: common, from }, task, defaults),
-      sandbox: values.sandbox ?? 'workspace-write',
+      sandbox: readOnly ? 'read-only' : (values.sandbox ?? 'workspace-write'),
       approval: values.approval,
       profile: values.profile,
       addDirs: (values.add_dirs ?? []).map((one) => pathIn(task.workspace, one)),
@@ -100,7 +102,7 @@ export const readCodexSettings = (
       strictReadScope: values.strict_read_scope === true,
       disableMcp: values.disable_mcp === true,
       skipGitRepoCheck: values.skip_git_repo_check === true,
-      bypass: values.dangerous_bypass === true,
+      bypass: values.dangerous_bypass === true && !readOnly,
       json: values.json,
     };
   });

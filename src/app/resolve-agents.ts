@@ -8,7 +8,7 @@ import { scriptMatchesInputs } from '../agents/scripted.ts';
 import { withModels } from '../core/agent-words.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
-import { backendOf, codergens } from '../core/pipeline.ts';
+import { agentNodes, backendOf } from '../core/pipeline.ts';
 import { isMissing, readFailure } from '../platform/files/write.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -33,7 +33,7 @@ const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effor
 /** Unknown agents that nodes name. */
 export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const node of codergens(graph)) {
+  for (const node of agentNodes(graph)) {
     const nodeBackend = backendOf(node);
     if (nodeBackend === '' || found.has(nodeBackend)) continue;
     const chosen = chooseAgent({ env: {}, nodeBackend });
@@ -49,7 +49,7 @@ export function resolveAgents(
 ): AgentAssignment | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
-  for (const node of codergens(graph)) {
+  for (const node of agentNodes(graph)) {
     const backend = backendOf(node);
     if (plans.has(backend)) continue;
     const chosen = chooseAgent({ ...choice, nodeBackend: backend });
@@ -167,7 +167,7 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
 
 /** Describes the agent of the graph's nodes, for records and people: with the models that they ask. */
 export function describeAgent(plan: AgentPlan, graph: Graph, plans: AgentAssignment['plans']): string {
-  const nodes = codergens(graph).filter((node) => plans.get(backendOf(node)) === plan);
+  const nodes = agentNodes(graph).filter((node) => plans.get(backendOf(node)) === plan);
   return (plan.agents ?? [plan])
     .map((one) => withModels(one.describe, one.name === 'unusable' ? [] : modelsAsked(one, nodes)))
     .join(', else ');

@@ -1,8 +1,10 @@
 /** Finds why an attempt failed: the failure that a `factory order` tool recorded, or that of the failed node. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
+import { isAgentType } from '../core/graph.ts';
 import { own } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import {
@@ -67,8 +69,9 @@ export async function whatFailed(
     reason === '' ? 'no reason was given' : reason,
   ].join('');
   // A missing program fails in every attempt; a model whose provider did not refuse may answer the next time.
-  const hopeless =
-    nodeType === 'codergen' ? context['last_failure.hopeless'] === true : failureClass === 'config';
+  const hopeless = isAgentType(nodeType)
+    ? context['last_failure.hopeless'] === true
+    : failureClass === 'config';
   return { brief: briefOf(stage, why), hopeless };
 }
 

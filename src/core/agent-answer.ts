@@ -1,4 +1,5 @@
 /** What an agent program answered: a JSON object that says how the work went. */
+
 import { bareAnswer, extractJson, objectsIn, timesOfKey } from './answer-json.ts';
 import type { AgentReport, AgentTask } from './contracts/agent.ts';
 import { isObject, type Json, type JsonObject, own } from './json.ts';
@@ -12,13 +13,14 @@ import {
   verdictOnly,
   wordsForSuccess,
 } from './own-words.ts';
+import { isGoalGate } from './settings/node.ts';
 
 type Finished = Extract<AgentReport, { kind: 'finished' }>;
 export type AgentAnswer = Omit<Finished, 'kind' | 'response' | 'usage' | 'reasoning' | 'artifacts'>;
 
 /** The words that the node of a task may answer. */
 export const wordsFor = ({ settings, named = [] }: Pick<AgentTask, 'settings' | 'named'>): OutcomeWords =>
-  settings.goal_gate === true ? verdictOnly : { named, gate: false };
+  isGoalGate(settings) ? verdictOnly : { named, gate: false };
 
 /** Reads an answer that was asked for: a JSON object, in a code fence or after prose too. `problem` begins with `is not valid
  *  JSON`, `missing outcome`, or names the field that is wrong. */

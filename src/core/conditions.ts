@@ -20,7 +20,13 @@ export type Compared = {
 };
 
 /** A key of a condition, with its place, for lint. */
-export type KeyNamed = { readonly key: string; readonly at: number; readonly length: number };
+export type KeyNamed = {
+  readonly key: string;
+  readonly at: number;
+  readonly length: number;
+  /** It is not compared: the question is whether it is set. */
+  readonly bare?: true;
+};
 
 const signs = ['&&', '||', '!=', '<=', '>=', '===', '==', '=', '<', '>', '!', '(', ')'] as const;
 const tests: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', 'contains', 'matches']);
@@ -183,8 +189,6 @@ class Reader {
       this.#fail(`"${key.text}" is no key: a key is made of words joined by dots`, key);
     if (this.compared.length >= longest) this.#fail('the condition has too many comparisons', key);
 
-    this.keys.push({ key: key.text, at: key.at, length: key.length });
-
     const test = this.#peek();
     if (/^={2,3}$/.test(test.text) && test.kind === 'sign')
       this.#fail(`${test.text} is written =`, test, '=');
@@ -193,7 +197,10 @@ class Reader {
     const joiner = own(joiners, key.text.toLowerCase());
     if (joiner !== undefined && (test.kind === 'word' || test.text === '(') && !tests.has(test.text))
       this.#fail(`"${key.text}" is written ${joiner}`, key, joiner);
-    if (test.kind === 'end' || test.kind === 'quoted' || !tests.has(test.text)) {
+    const bare = test.kind === 'end' || test.kind === 'quoted' || !tests.has(test.text);
+    const named = { key: key.text, at: key.at, length: key.length };
+    this.keys.push(bare ? { ...named, bare } : named);
+    if (bare) {
       this.compared.push({ key: key.text, test: '=', literal: '', at: key.at, length: 0 });
       return { op: 'truthy', key: key.text };
     }
@@ -241,7 +248,7 @@ class Reader {
 /** A node that answers a word of the pipeline's own has it as its preferred label: `outcome=has_dod` is a question about
  *  that. */
 const comparedKey = (key: string, test: Operator, literal: string): string =>
-  key === 'outcome' && (test === '=' || test === '!=') && outcomeOf(literal) === undefined && literal !== ''
+  asksOutcome(key) && (test === '=' || test === '!=') && outcomeOf(literal) === undefined && literal !== ''
     ? 'preferred_label'
     : key;
 
@@ -300,6 +307,9 @@ export function holds(value: string, test: Operator, literal: string): boolean {
 export const classesNamed = ({ key, test, literal }: Extract<EdgeCondition, { op: 'compare' }>) =>
   asksClass(key) && (test === '=' || test === '!=') ? classesIn(literal) : undefined;
 
+/** Whether a key is the outcome of the node that an edge leaves. */
+export const asksOutcome = (key: string): boolean => key === 'outcome' || key === 'context.outcome';
+
 /** Whether a key is the class of the failure that an edge takes. */
 export const asksClass = (key: string): boolean => key === 'failure_class' || key === 'context.failure_class';
 
@@ -314,7 +324,7 @@ export function evaluate(condition: EdgeCondition, lookup: (key: string) => stri
       const value = lookup(condition.key);
       const classes = classesNamed(condition);
       if (classes !== undefined) return classes.some((one) => one === value) === (condition.test === '=');
-      if (condition.key !== 'outcome' || condition.test === 'matches' || condition.test === 'contains')
+      if (!asksOutcome(condition.key) || condition.test === 'matches' || condition.test === 'contains')
         return holds(value, condition.test, condition.literal);
       return holds(outcomeWord(value), condition.test, outcomeWord(condition.literal));
     }

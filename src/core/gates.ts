@@ -1,10 +1,11 @@
 /** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
+
 import { capHit, spendHit } from './budget/limits.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
 import { modelsOf } from './escalation.ts';
-import type { Graph, Node } from './graph.ts';
+import { type Graph, isAgentType, type Node } from './graph.ts';
 import { type Json, own } from './json.ts';
 import {
   type Context,
@@ -19,6 +20,7 @@ import { scriptsNamed } from './policy/commands.ts';
 import { inScope } from './policy/paths.ts';
 import type { EndCause, LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
 import { restartsSpent, visitsInRound } from './rounds.ts';
+import { isGoalGate } from './settings/node.ts';
 
 /** A node that is about to start. */
 export type NodeEntry = {
@@ -237,7 +239,7 @@ function mostRepeats(graph: Graph, node: Node, next: string): number {
   if (node.settings.breaker !== undefined) return node.settings.breaker;
   const models = loopOf(graph, next, node.id).map((id) => {
     const one = graph.nodes.get(id);
-    return one?.type === 'codergen' ? modelsOf(one).length + 1 : 0;
+    return one !== undefined && isAgentType(one.type) ? modelsOf(one).length + 1 : 0;
   });
   return Math.max(usualRepeats, ...models);
 }
@@ -258,7 +260,7 @@ export function truthGate(
 }
 
 /** Goal gates: nodes that must succeed before the run can. Pure. */
-export const isGate = (node: Node | undefined): boolean => node?.settings.goal_gate === true;
+export const isGate = (node: Node | undefined): boolean => node !== undefined && isGoalGate(node.settings);
 
 /** The node to which an exit, or the gate itself where no edge takes its failure, sends a run while the gate is unmet: the gate's
  *  own target before the graph's; undefined for a node that is no gate, and without a target that exists. */

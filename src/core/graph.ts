@@ -64,3 +64,6 @@ export type Graph = Omit<ParsedGraph, 'nodes'> & {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly settings: GraphSettings;
 };
+
+/** Whether nodes of this type ask an agent or a model. */
+export const isAgentType = (type: string): boolean => type === 'codergen' || type === 'prompt';

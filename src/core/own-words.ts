@@ -1,7 +1,9 @@
 /** Words of the pipeline's own that a node may answer as its outcome: those that an edge names. */
+
 import { type EdgeCondition, holds, type Operator } from './conditions.ts';
-import type { Edge, Graph, Node } from './graph.ts';
+import { type Edge, type Graph, isAgentType, type Node } from './graph.ts';
 import { type OutcomeWord, outcomeOf } from './outcome.ts';
+import { isGoalGate } from './settings/node.ts';
 
 /** How an edge names a word: a comparison of the preferred label, or the label of an unconditional edge. */
 export type NamedWord = { readonly test: Operator; readonly literal: string };
@@ -51,9 +53,9 @@ export const namedLiterals = ({ named }: OutcomeWords): readonly string[] => [
 
 /** The words that a node may answer. */
 export const wordsOfNode = (graph: Graph, { id, type, settings }: Node): OutcomeWords =>
-  settings.goal_gate === true && type === 'codergen'
+  isGoalGate(settings) && isAgentType(type)
     ? verdictOnly
-    : { named: wordsNamedAt(graph, id), gate: settings.goal_gate === true };
+    : { named: wordsNamedAt(graph, id), gate: isGoalGate(settings) };
 
 const known = new WeakMap<Graph, Map<string, readonly NamedWord[]>>();
 

@@ -1,11 +1,12 @@
 /** The kind of a node: by its type, else its shape, else its id, else the default. */
 import { resolve } from 'node:path';
-import type { Graph, Node, ParsedNode } from './graph.ts';
+import { type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
 import type { Json } from './json.ts';
 import { present } from './settings/types.ts';
 
-export const codergens = (graph: Graph): readonly Node[] =>
-  [...graph.nodes.values()].filter(({ type }) => type === 'codergen');
+/** The nodes that ask an agent or a model. */
+export const agentNodes = (graph: Graph): readonly Node[] =>
+  [...graph.nodes.values()].filter(({ type }) => isAgentType(type));
 
 export const backendOf = ({ settings }: Node): string => settings['agent.backend'] ?? '';
 
@@ -42,13 +43,15 @@ export type Recognised = {
   readonly type: string;
   readonly shapes: readonly string[];
   readonly ids: readonly string[];
+  /** What other implementations call the type. */
+  readonly aliases?: readonly string[];
 };
 
 /** The kind of `node`, or undefined if no kind has its type or shape. A plain box (or no shape) called `start`, `exit` or
  *  `end` is of the kind that its id names. */
 export function kindOf<K extends Recognised>(node: ParsedNode, kinds: readonly K[]): K | undefined {
   const type = present(node.attrs, 'type')?.value.text.trim();
-  if (type !== undefined) return kinds.find((k) => k.type === type);
+  if (type !== undefined) return kinds.find((k) => k.type === type || k.aliases?.includes(type) === true);
   const shape = present(node.attrs, 'shape')?.value.text.trim() ?? 'box';
   const byShape = kinds.find((k) => k.shapes.includes(shape));
   if (shape !== 'box') return byShape;

@@ -1,6 +1,8 @@
 /** The outcomes that a node may have after its retries, for findings about the possible paths of runs. */
+
 import type { Node } from './graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from './outcome.ts';
+import { isGoalGate } from './settings/node.ts';
 
 export type PossibleOutcome = {
   readonly key: string;
@@ -54,7 +56,7 @@ export const answersPartly = ({ settings, attrs }: Node): boolean =>
  *  went is named. It has no outcome besides success and failure. */
 export function answersWithDocument({ settings, attrs }: Node): boolean {
   if (settings.response_file === undefined && settings.response_schema === undefined) return false;
-  if (settings.goal_gate || attrs.has('command.run')) return false;
+  if (isGoalGate(settings) || attrs.has('command.run')) return false;
   const agents = (settings['agent.backend'] ?? '').split(',').map((name) => name.trim());
   return !agents.some((name) => ['command', 'codex', 'claude', 'fake'].includes(name));
 }

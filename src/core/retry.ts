@@ -1,6 +1,6 @@
 /** Decides whether a failed attempt is retried, and after how long. */
 import { asksClass, classesNamed, type EdgeCondition } from './conditions.ts';
-import type { Node } from './graph.ts';
+import { isAgentType, type Node } from './graph.ts';
 import {
   endsByTime,
   type Failure,
@@ -41,7 +41,7 @@ export const retryPolicyOf = (
   maxDelayMs: settings.retry_max_delay,
   onFail: settings.retry_on === 'fail',
   allowPartial: settings.allow_partial,
-  isAgent: type === 'codergen',
+  isAgent: isAgentType(type),
   park_after,
 });
 

@@ -1,5 +1,5 @@
 /** Chooses the edge by which the run leaves a finished node, and says why. */
-import { asksClass, type EdgeCondition, evaluate } from './conditions.ts';
+import { asksClass, asksOutcome, type EdgeCondition, evaluate } from './conditions.ts';
 import type { Edge, Graph, ParsedGraph } from './graph.ts';
 import { isFinalConfig, type Outcome } from './outcome.ts';
 import { isAboutWord, normalLabel } from './own-words.ts';
@@ -124,7 +124,7 @@ function whyLost(
   if (candidate.condition === undefined && outcome.status === 'fail' && outcome.broke)
     return 'the node broke, and only an edge whose condition is true carries that';
   if (winner === undefined) return 'no edge fits';
-  if (outcome.ownWord === true && !isAboutWord(graph, candidate, outcome.label) && asksOutcome(candidate))
+  if (outcome.ownWord === true && !isAboutWord(graph, candidate, outcome.label) && testsOutcomeAt(candidate))
     return `the edge to ${winner.to} names the word "${outcome.label}"`;
   if (candidate.condition === undefined && how === 'condition') return 'a condition is true';
   if (how === 'label') return `the label of the edge to ${winner.to} is the preferred one`;
@@ -164,7 +164,7 @@ export function chooseEdge(
   const about = isAbout === undefined ? [] : fits.filter(isAbout);
   const conditional = fits.find(
     (edge) =>
-      edge.condition !== undefined && (about.length === 0 || about.includes(edge) || !asksOutcome(edge)),
+      edge.condition !== undefined && (about.length === 0 || about.includes(edge) || !testsOutcomeAt(edge)),
   );
   if (conditional !== undefined) return { edge: conditional, how: 'condition' };
   const open = fits.filter((edge) => edge.condition === undefined);
@@ -188,8 +188,8 @@ export const asksHowItWent = ({ condition }: Edge): boolean =>
     ['outcome', 'preferred_label', 'failure_class'].includes(key.replace(/^context\./, '')),
   );
 
-const asksOutcome = ({ condition }: Edge): boolean =>
-  condition !== undefined && namesKey(condition, (key) => key === 'outcome' || key === 'context.outcome');
+const testsOutcomeAt = ({ condition }: Edge): boolean =>
+  condition !== undefined && namesKey(condition, asksOutcome);
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** The order of edges that fit equally: highest weight, then smallest target id. */
@@ -214,7 +214,7 @@ export function testsOutcome(graph: Graph, from: string): boolean {
 function isAbout(edge: Edge): boolean {
   const { condition, conditionText } = edge;
   if (condition === undefined) return false;
-  if (asksOutcome(edge)) return true;
+  if (testsOutcomeAt(edge)) return true;
   return namesKey(condition, (key) => key === 'preferred_label') && /\boutcome\s*!?=/.test(conditionText);
 }
 

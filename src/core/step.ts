@@ -4,7 +4,7 @@ import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from
 import { escalationAt, modelsOf } from './escalation.ts';
 import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
-import type { Graph, Node } from './graph.ts';
+import { type Graph, isAgentType, type Node } from './graph.ts';
 import { type Json, type JsonObject, own, put } from './json.ts';
 import {
   type Context,
@@ -86,7 +86,7 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     const ending = { ok: true, exitNode: facts.node, reason: '', code: 0 };
     return { change, route: undefined, decision: { do: 'finish', ending } };
   }
-  const way = route(graph, facts.node, outcome, conditionLookup(change.now.context, outcome));
+  const way = route(graph, facts.node, outcome, lookupAfter(before, facts, change.now.context, outcome));
   if (way.edge !== undefined) {
     const { to } = way.edge;
     const arrived = arrival(facts.node, way);
@@ -162,14 +162,14 @@ export function suspendedBy(
 ): SuspendedRun | undefined {
   if (outcome.park === undefined) return undefined;
   const context = mergedContext(before, facts, outcome);
-  const way = route(graph, facts.node, outcome, conditionLookup(context, outcome));
+  const way = route(graph, facts.node, outcome, lookupAfter(before, facts, context, outcome));
   return suspension(outcome, way, { node: facts.node, now: new Date(facts.at), before: earlier });
 }
 
 /** The change without the next node. */
 function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
   const context = mergedContext(before, facts, outcome);
-  const setter = facts.type === 'tool' ? 'tool' : facts.type === 'codergen' ? 'agent' : 'engine';
+  const setter = facts.type === 'tool' ? 'tool' : isAgentType(facts.type) ? 'agent' : 'engine';
   const set = facts.type === 'conditional' ? [] : Object.keys(outcome.updates);
   return {
     node: facts.node,
@@ -177,7 +177,7 @@ function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateCh
     outcome: nodeOutcome(outcome),
     origins: Object.fromEntries(set.map((key) => [key, setter])),
     alike: facts.repeats,
-    ...(facts.type === 'codergen' ? { agent: true } : {}),
+    ...(isAgentType(facts.type) ? { agent: true } : {}),
     now: {
       context,
       steps: before.steps + 1,
@@ -253,12 +253,38 @@ export function asText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, `context.x` or any context key;
- *  undefined for a key that nothing has set. A key that only the engine sets is empty meanwhile, not unset. */
-export function conditionLookup(context: Context, outcome: Outcome): ConditionLookup {
+/** Where the run begins anew: how often, and the executions until then. */
+type Rounds = RunState & {
+  readonly restarts?: number;
+  readonly visits_before?: Readonly<Record<string, number>>;
+};
+
+/** What conditions know of the node's execution, beyond the context. */
+function lookupAfter(
+  before: RunState,
+  { node }: StepFacts,
+  context: Context,
+  outcome: Outcome,
+): ConditionLookup {
+  const { restarts = 0, visits_before: earlier = {} }: Rounds = before;
+  const visits = (own(before.visits, node) ?? 0) + 1 - (own(earlier, node) ?? 0);
+  return conditionLookup(context, outcome, {
+    'internal.node_visit_count': visits,
+    'internal.loop_restart_count': restarts,
+  });
+}
+
+/** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, one of `counts`, `context.x` or any
+ *  context key; undefined for a key that nothing has set. A key that only the engine sets is empty meanwhile, not unset. */
+export function conditionLookup(
+  context: Context,
+  outcome: Outcome,
+  counts: Readonly<Record<string, number>> = {},
+): ConditionLookup {
   return (key) => {
     switch (key) {
       case 'outcome':
+      case 'context.outcome':
         return outcome.status;
       case 'preferred_label':
       case 'context.preferred_label':
@@ -268,7 +294,7 @@ export function conditionLookup(context: Context, outcome: Outcome): ConditionLo
         return outcome.status === 'fail' ? outcome.class : '';
     }
     const bare = key.startsWith('context.') ? key.slice('context.'.length) : key;
-    const value = own(context, key) ?? own(context, bare);
+    const value = own(counts, bare) ?? own(context, key) ?? own(context, bare);
     if (value !== undefined) return asText(value);
     return setByEngine(bare) ? '' : undefined;
   };

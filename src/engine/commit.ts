@@ -1,5 +1,7 @@
 /** Writes what the loop has decided: the start of an execution, its commit, the end of the run. */
+
 import type { NextExecution, RunEnd, RunEnding, Step, StepFacts, Stop } from '../core/decision.ts';
+import { isAgentType } from '../core/graph.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { StoppedRecord } from '../core/records/journal.ts';
@@ -69,7 +71,7 @@ export function openRecords(run: Run): RunRecords {
     async commit(decided) {
       const { execution, executed, before, tookMs, step } = decided;
       const { kind, nodeDir, node, visit, contextBefore } = execution;
-      const isReplayable = kind.executable && kind.type !== 'codergen';
+      const isReplayable = kind.executable && !isAgentType(kind.type);
       const line = visitOf(kind.type, step, before, {
         ...executed,
         thread: await threadRecord(run, executed.thread),

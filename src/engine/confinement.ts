@@ -17,6 +17,7 @@ import {
 } from '../core/policy/confinement.ts';
 import { isAtOrBelow, runsScenarios } from '../core/policy/holdout-paths.ts';
 import { layout } from '../core/records/layout.ts';
+import { isReadOnly } from '../core/settings/node.ts';
 import { sourceOf } from '../core/settings/typing.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
 
@@ -102,6 +103,7 @@ export function confinementOf(
     verification: stage.check,
     history: stage.history,
     access: own.access,
+    readOnly: isReadOnly(own),
     scenarios: runsScenarios(node.settings.tool_command ?? ''),
     network: network === undefined ? undefined : network === 'on',
     limits: {

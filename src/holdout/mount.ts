@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { NodeContext } from '../core/contracts/node-kind.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { type Graph, isAgentType, type Node } from '../core/graph.ts';
 import { isSealedPath, mayTouch } from '../core/policy/holdout-paths.ts';
 import type { Holdout, Manifest, SealedFile } from '../core/records/manifest.ts';
 import type { RanCommand } from '../core/records/visit.ts';
@@ -37,7 +37,7 @@ export const sealedHoldout = ({ paths, from }: Holdout, files: readonly SealedFi
 /** Whether a node may see the holdout. Tools with `access` do not by default: they record, compare and restore the part of
  *  the workspace that the builder may see. */
 export function seesHoldout(node: Node, type: string): boolean {
-  if (type === 'codergen') return mayReadHoldout(node);
+  if (isAgentType(type)) return mayReadHoldout(node);
   const { sees_holdout: sees, access } = node.settings;
   return sees ?? access === undefined;
 }
@@ -95,7 +95,7 @@ export function sealingOf(
   if (sealed === undefined) return undefined;
   const sees = seesHoldout(node, type);
   // Agents do not run scenarios, so a cache there is a file that they wrote.
-  const tolerates = type === 'codergen' ? () => false : isCache;
+  const tolerates = isAgentType(type) ? () => false : isCache;
   let placed: Placed | undefined;
   let suspect = false;
   return {
@@ -110,7 +110,7 @@ export function sealingOf(
         ...ran.flatMap(({ argv }) => argv),
         ...sealed.files().flatMap(({ kind, content }) => (kind === 'file' ? [content] : [])),
       ];
-      const rewritten = found.touched.length > 0 && type !== 'codergen' && !mayTouch(texts());
+      const rewritten = found.touched.length > 0 && !isAgentType(type) && !mayTouch(texts());
       const removed = rewritten ? { ...found, broken: [...found.broken, ...found.touched].sort() } : found;
       // After a hard link or a missing file, even short equal contents count as copies.
       suspect = removed.linked || removed.broken.length > 0;

@@ -14,7 +14,12 @@ import {
 } from '../core/outcome.ts';
 import { verdictOnly } from '../core/own-words.ts';
 import { reservedKeyIn } from '../core/policy/reserved-keys.ts';
-import type { codergenAttributes, commonAttributes, executableAttributes } from '../core/settings/node.ts';
+import {
+  type codergenAttributes,
+  type commonAttributes,
+  type executableAttributes,
+  isGoalGate,
+} from '../core/settings/node.ts';
 import type { Settings } from '../core/settings/types.ts';
 import { schemaProblem } from './schema.ts';
 
@@ -57,7 +62,8 @@ async function answered(
   { text, secrets }: Extract<AgentReport, { kind: 'answered' }>,
   { settings, context, schema }: Answered,
 ): Promise<Outcome> {
-  const { goal_gate: isGate, response_file: file, response_check: check } = settings;
+  const { response_file: file, response_check: check } = settings;
+  const isGate = isGoalGate(settings);
   if (text.trim() === '') {
     const again = isGate ? { unsaid: true as const } : {};
     return failed('the model answered nothing', 'agent', { broke: true, model: 'output', ...again });
@@ -117,7 +123,7 @@ const isHopeless = ({ missing, class: of, park }: Extract<AgentReport, { kind: '
 const isUnsaid = (
   { class: of, response = '' }: Extract<AgentReport, { kind: 'failed' }>,
   settings: CodergenSettings,
-): boolean => settings.goal_gate && of === 'agent' && response.trim() !== '';
+): boolean => isGoalGate(settings) && of === 'agent' && response.trim() !== '';
 
 /** Stores what any report may contain: the answer, usage, reasoning, artifacts. */
 async function storeReportFiles(

@@ -18,6 +18,7 @@ import {
   codergenAttributes,
   commonAttributes,
   executableAttributes,
+  isGoalGate,
   type NodeSettings,
 } from '../core/settings/node.ts';
 import type { Settings } from '../core/settings/types.ts';
@@ -42,6 +43,7 @@ export const codergen = kind({
   does: 'Asks an agent to work in the workspace, or a model for an answer.',
   shapes: ['box'],
   ids: [],
+  aliases: ['agent', 'codergen.acp', 'stack.observe', 'stack.steer'],
   executable: true,
   outcomes: (node) => [
     reportedSuccess,
@@ -75,7 +77,7 @@ export const codergen = kind({
       {
         code: 'sees-holdout',
         severity: 'error',
-        message: `sees_holdout=true on codergen node "${node.id}": agents may not read the holdout`,
+        message: `sees_holdout=true on ${node.type} node "${node.id}": agents may not read the holdout`,
         place: { file: graph.file, span: node.attrs.get('sees_holdout')?.valueSpan ?? node.span },
         fix: 'remove it; to let an agent read the scenarios, set codex.allow_read_scenarios=true (claude., command., openai.)',
       },
@@ -148,7 +150,7 @@ function taskOf(
     ...(model === undefined ? {} : { model }),
     ...(schema === undefined ? {} : { schema }),
     // A goal gate judges the answer itself.
-    ...(!settings.goal_gate && testsOutcome(graph, node.id) ? { tested: true } : {}),
+    ...(!isGoalGate(settings) && testsOutcome(graph, node.id) ? { tested: true } : {}),
     named: wordsNamedAt(graph, node.id),
     ...(attempt.timeout.explicit ? { timeoutMs: attempt.timeout.ms } : { idleMs: attempt.timeout.ms }),
     onText(piece, channel) {
@@ -198,7 +200,9 @@ async function wholePrompt(
   if ('outcome' in own) return own;
   const fed = settings.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
   const listed = withAllowlist(fed, context.graph, context.node);
-  const text = settings.goal_gate ? withVerdict(listed, context.attempt.repeats) : listed;
+  const { goal_gate: gate } = settings;
+  const criterion = typeof gate === 'string' ? gate : undefined;
+  const text = isGoalGate(settings) ? withVerdict(listed, criterion, context.attempt.repeats) : listed;
   await context.files.keep('prompt.md', `${text}\n`);
   return { text };
 }

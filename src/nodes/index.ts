@@ -4,6 +4,7 @@ import type { AttributeTable } from '../core/settings/types.ts';
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';
+import { singleCall } from './single-call.ts';
 import { start } from './start.ts';
 import { tool } from './tool.ts';
 import { verification } from './verification.ts';
@@ -13,5 +14,6 @@ import { waitHuman } from './wait-human.ts';
 export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
   ...[start, exit, tool],
   { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
+  singleCall(ofAgents),
   ...[verification, conditional, waitHuman],
 ];

@@ -21,11 +21,17 @@ export function withFeedback(prompt: string, context: Context): string {
   return lines.join('\n');
 }
 
-/** The prompt with the request for a goal gate's verdict; `missed`: why the answer to the same prompt gave none. */
-export const withVerdict = (prompt: string, missed: string | undefined): string =>
+/** The prompt with the request for a goal gate's verdict; `criterion`: when the goal is reached; `missed`: why the answer to the
+ *  same prompt gave none. */
+export const withVerdict = (
+  prompt: string,
+  criterion: string | undefined,
+  missed: string | undefined,
+): string =>
   [
     withoutTrailingNewlines(prompt),
     '',
+    ...(criterion === undefined ? [] : [`The goal is reached if this holds: ${criterion}`]),
     'Your answer decides whether the run has reached its goal. End it with one JSON object, and nothing after it:',
     '{"outcome": "success"} if the goal is reached, else {"outcome": "fail", "failure_reason": "what is missing"}.',
     ...(missed === undefined ? [] : [`Your last answer did not count: ${missed}.`]),

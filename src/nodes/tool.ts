@@ -56,6 +56,7 @@ export const tool = kind({
   does: 'Runs a shell command in the workspace; its exit code and the JSON in `$FACTORY_OUTPUT` give the outcome.',
   shapes: ['parallelogram'],
   ids: [],
+  aliases: ['command'],
   executable: true,
   outcomes: (node) => [
     reportedSuccess,

@@ -1,4 +1,5 @@
 /** The state of a run from its executions. */
+import { isAgentType } from '../core/graph.ts';
 import { own, put } from '../core/json.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
@@ -60,7 +61,7 @@ export function statesOf(records: readonly RunRecord[]): (count: number) => Chec
 }
 
 /** The executable node types. */
-const worked: ReadonlySet<string> = new Set(['tool', 'codergen', 'verification']);
+const worked: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', 'verification']);
 
 /** Changes `state` to the one after one more execution. */
 export function addVisit(
@@ -77,7 +78,7 @@ export function addVisit(
     put(times, node, (own(times, node) ?? 0) + took);
     state.node_ms = times;
   }
-  if (record.node_type === 'codergen') state.agent_step = record.steps;
+  if (isAgentType(record.node_type)) state.agent_step = record.steps;
   if (worked.has(record.node_type)) state.last_executable = node;
   if (record.alike !== undefined) {
     const alike = state.alike ?? {};

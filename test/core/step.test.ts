@@ -173,6 +173,18 @@ describe('an unmet gate', () => {
   });
 });
 
+test.for([
+  ['internal.node_visit_count<2', 1, {}, 'b'],
+  ['context.internal.node_visit_count<2', 2, {}, 'exit'],
+  ['internal.node_visit_count=1', 3, { visits_before: { a: 2 } }, 'b'],
+  ['internal.loop_restart_count=0', 1, {}, 'b'],
+  ['context.internal.loop_restart_count=0', 1, { restarts: 1 }, 'exit'],
+] as const)('%s at execution %i after %j leads to %s', ([condition, visit, rounds, node]) => {
+  const graph = graphOf(`a; b; exit [shape=Msquare]; a -> b [condition="${condition}"]; a -> exit; b -> a`);
+  const before = { ...freshState('a'), visits: { a: visit - 1 }, ...rounds };
+  expect(step(graph, before, yes, facts('a')).decision).toEqual({ do: 'run', node });
+});
+
 describe('what a tool printed', () => {
   const graph = graphOf(
     'a [shape=parallelogram]; b; more; exit [shape=Msquare]; a -> exit [condition="context.tool_stdout contains done"]; a -> b [condition="tool.output contains again"]; a -> more',

@@ -80,7 +80,7 @@ const bad: readonly Row[] = [
   ['attribute-value', around('max_retries="two"'), '"two"'],
   ['attribute-value', around('max_retries=1.5'), '1.5'],
   ['attribute-value', around('timeout=soon'), 'soon'],
-  ['attribute-value', around('goal_gate=maybe'), 'maybe'],
+  ['attribute-value', around('goal_gate=yes'), 'yes'],
   ['attribute-value', around('max_visits=0'), '0'],
   ['attribute-value', around('allowed_write_paths="src/,/etc"'), '"src/,/etc"'],
   ['attribute-value', around('allowed_write_paths="a/../b"'), '"a/../b"'],
@@ -332,6 +332,12 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['condition-key', edge('condition="context.failure_class=infra"')],
+  ...['agent', 'codergen.acp', 'stack.observe', 'stack.steer', 'prompt'].map(
+    (type) => ['unknown-type', around(`type="${type}"`)] as const,
+  ),
+  ['unknown-type', around('type=command, script=ls')],
+  ['unknown-shape', around('shape=tab')],
+  ['attribute-value', around('goal_gate="all tests pass", retry_target=a, max_visits=2.0')],
   [
     'unknown-outcome',
     edge('condition="outcome=approve"').replace('label=a', 'prompt=x, response_file=y, agent=command'),
@@ -602,6 +608,7 @@ test.for([
   [edge('condition="last_failure.clas=infra"'), 'error', 'write last_failure.class'],
   [edge('condition="tool.output contains x"'), 'error', ''],
   [whole(`${ends} start -> exit [condition="x=1"]`), 'error', 'to $FACTORY_OUTPUT'],
+  [whole(`${ends} start -> exit [condition="x"]; start -> exit`), 'warning', 'to $FACTORY_OUTPUT'],
 ] as const)('a key that nothing sets in %s is a finding of severity %s: %s', ([pipeline, severity, fix]) => {
   const one = found(pipeline).find(({ code }) => code === 'unset-key');
   expect(one).toMatchObject({ severity, fix: expect.stringContaining(fix) });

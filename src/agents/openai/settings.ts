@@ -2,7 +2,7 @@
  *  Their values have been checked with the pipeline. Pure. */
 import { type AgentTask, toolNames } from '../../core/contracts/agent.ts';
 import type { ToolScope } from '../../core/policy/tool-paths.ts';
-import type { NodeSettings } from '../../core/settings/node.ts';
+import { isReadOnly, type NodeSettings } from '../../core/settings/node.ts';
 import {
   type AttributeTable,
   attr,
@@ -76,7 +76,9 @@ export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' |
       ...(writable === undefined ? {} : { writable }),
     },
   };
-  const mode = values['agent.mode'] ?? (tools === undefined ? 'single' : 'agent');
+  const mode = isReadOnly(values)
+    ? 'single'
+    : (values['agent.mode'] ?? (tools === undefined ? 'single' : 'agent'));
   return { api: values['openai.api'] ?? 'auto', loop: mode === 'agent' ? loop : undefined };
 }
 

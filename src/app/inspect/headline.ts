@@ -2,7 +2,7 @@
 import { countedItems, localTime } from '../../core/amounts.ts';
 import { modelOf } from '../../core/escalation.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
-import type { Node } from '../../core/graph.ts';
+import { isAgentType, type Node } from '../../core/graph.ts';
 import { unreachable } from '../../core/json.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import type { Context } from '../../core/outcome.ts';
@@ -70,7 +70,7 @@ export function headlineOf(facts: HeadlineFacts): string {
 function doing(node: Node, { context, model }: HeadlineFacts): string {
   const { type, settings } = node;
   if (type === 'tool') return labelled(settings, (settings.tool_command ?? '').trim().split('\n')[0] ?? '');
-  if (type === 'codergen') return modelOf(node, context)?.model ?? settings.llm_model?.join(', ') ?? model;
+  if (isAgentType(type)) return modelOf(node, context)?.model ?? settings.llm_model?.join(', ') ?? model;
   const key = settings['verification.plan_context_key'];
   const plan: unknown = key === undefined ? undefined : context[key];
   const commands = typeof plan === 'object' && plan !== null && 'commands' in plan ? plan.commands : [];

@@ -74,7 +74,7 @@ export const failureIcon = `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M5
 type KindLook = {
   /** Attributes of the outline in DOT. */
   readonly dot: {
-    readonly shape: 'box' | 'ellipse' | 'diamond' | 'polygon';
+    readonly shape: 'box' | 'ellipse' | 'diamond' | 'polygon' | 'tab';
     readonly style?: 'rounded' | 'diagonals';
     readonly peripheries?: number;
     readonly sides?: number;
@@ -113,6 +113,12 @@ const kindLooks: Readonly<Record<string, KindLook>> = {
     aside: 0,
     mermaid: ['(', ')'],
     icon: '<path d="M7 1.5l1.6 4.4 4.4 1.6-4.4 1.6L7 13.5 5.4 9.1 1 7.5l4.4-1.6zM13 10l.8 2.2 2.2.8-2.2.8L13 16l-.8-2.2L10 13l2.2-.8z" fill="currentColor"/>',
+  },
+  prompt: {
+    dot: { shape: 'tab' },
+    aside: 0,
+    mermaid: ['(', ')'],
+    icon: `<path d="M2 3h12v8H7.5L4.5 13.5V11H2z" ${stroke} stroke-linejoin="round"/>`,
   },
   verification: {
     dot: { ...box, style: 'diagonals' },

@@ -1,7 +1,7 @@
 /** Opens the records of a run: a replay's answers, the events and the trace, the journal, the costs. */
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { ParsedGraph } from '../../core/graph.ts';
-import { codergens } from '../../core/pipeline.ts';
+import { agentNodes } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
 import { readGraph } from '../../dot/read.ts';
 import { nodeInput } from '../../engine/event-log.ts';
@@ -63,7 +63,7 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
       return written.commit(line, before);
     },
   };
-  const asks = codergens(task.terms.graph).length > 0;
+  const asks = agentNodes(task.terms.graph).length > 0;
   const exchanges = asks ? exchangeLog(store, (line) => written.note(line)) : undefined;
   return { value: { journal, exchanges, visits: () => written.visits() }, close: () => written.close() };
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
-import { codergens } from '../../core/pipeline.ts';
+import { agentNodes } from '../../core/pipeline.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
@@ -166,7 +166,7 @@ function promptProblem(
   id: string,
   text: string,
 ): { readonly what: string; readonly fix: string } | undefined {
-  const agents = codergens(graph);
+  const agents = agentNodes(graph);
   const names = agents.map((one) => one.id);
   const node = agents.find((one) => one.id === id);
   if (node === undefined) {

@@ -2,7 +2,7 @@
  *  records them. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { codergens, goalOf } from '../../core/pipeline.ts';
+import { agentNodes, goalOf } from '../../core/pipeline.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -156,7 +156,7 @@ async function scriptOf(
   cwd: string,
 ): Promise<{ readonly script: LoadedScript | undefined } | Refusal> {
   if (former !== undefined && path === undefined) return keptScriptOf(former.manifest, former.runDir);
-  if (path === undefined && codergens(graph).length === 0) return { script: undefined };
+  if (path === undefined && agentNodes(graph).length === 0) return { script: undefined };
   return loadScript(graph, path, cwd);
 }
 

@@ -1,4 +1,5 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
+
 import { basename } from 'node:path';
 import type {
   Cause,
@@ -10,6 +11,7 @@ import type {
 } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
 import { costWords, countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
+import { isAgentType } from '../../core/graph.ts';
 import { isPaused } from '../../core/outcome.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
@@ -204,7 +206,7 @@ function modelRows({
   cost_usd,
   type,
 }: ExecutionView): readonly (readonly [string, string])[] {
-  if (type !== 'codergen' || usage === null) return [];
+  if (!isAgentType(type) || usage === null) return [];
   const tokens = (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
   const cost = cost_usd === null ? 'unknown cost' : usdWords(cost_usd);
   return [['model', `${usage.model}: ${tokens} tokens, ${cost}, ${elapsedWords(model_ms)}`]];

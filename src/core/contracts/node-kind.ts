@@ -167,6 +167,8 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly shapes: readonly string[];
   /** Ids of nodes that are of this kind without a shape or type (`start`, `exit`, `end`). */
   readonly ids: readonly string[];
+  /** What other implementations call the type. */
+  readonly aliases?: readonly string[];
   /** True: executions are snapshot, guarded, recorded and replayed. Retries apply to every kind. */
   readonly executable: boolean;
   readonly attributes: T;

@@ -127,6 +127,8 @@ export type ConfinementRequest = {
   readonly history: boolean;
   /** The node's setting for the run directory. */
   readonly access: 'run' | 'run:ro' | undefined;
+  /** Whether it only reads the workspace. */
+  readonly readOnly?: boolean;
   /** Whether it runs scenarios, which get nested sandboxes. */
   readonly scenarios?: boolean;
   /** The setting of the node or the graph. */
@@ -202,7 +204,7 @@ export function confine(rung: SandboxLevel, places: Places, request: Confinement
           ]),
       // The node's folder may lie in the workdir; nothing else of the runs is shown.
       ...(program === undefined || isWithin(program, runs) ? [] : reads([program])),
-      { path: workspace, write: true },
+      { path: workspace, write: request.readOnly !== true },
     ],
     covers: [],
     pinned: [],

@@ -145,8 +145,9 @@ class IdleSearch<K extends NodeType> {
     const { id } = node;
     const { key, written } = attribute;
     const all = this.kinds.filter((kind) => this.ofKinds.get(kind)?.has(key) === true);
-    // A gate reads some attributes of agents; on a node without its shape they are rarely meant for a person.
-    const [reader, another] = all.length > 1 ? all.filter((kind) => !isHumanGate(kind)) : all;
+    // A gate reads some attributes of agents, and a single call most; without their shapes they are rarely meant.
+    const [reader, another] =
+      all.length > 1 ? all.filter((kind) => !isHumanGate(kind) && kind.type !== 'prompt') : all;
     if (isDrawing(key) || reader === undefined || another !== undefined) return;
     const [shape] = reader.shapes;
     const say = shape === undefined ? `type=${reader.type}` : `shape=${shape}`;

@@ -4,6 +4,7 @@ import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
 import { shell } from './shell.ts';
 import {
+  type AttributeSpec,
   type AttributeTable,
   atLeastTwo,
   attr,
@@ -11,6 +12,7 @@ import {
   count,
   duration,
   flag,
+  flagOrText,
   list,
   number,
   outsidePaths,
@@ -34,7 +36,11 @@ export const commonAttributes = {
   shape: attr(trimmed(), 'The shape, which chooses the node type where `type` does not.', { default: 'box' }),
   type: attr(trimmed(), 'The node type.', { unset: 'by shape, else by id', example: 'verification' }),
   comment: attr(text(), 'A remark; nothing reads it.'),
-  goal_gate: attr(flag(), 'Once executed, the node must succeed before the run can.', { default: 'false' }),
+  goal_gate: attr(
+    flagOrText(),
+    'Once executed, the node must succeed before the run can. A text is the criterion that its agent is asked about.',
+    { default: 'false', example: 'true' },
+  ),
   retry_target: attr(nodeId(), 'Where the run goes while this goal gate is unmet.', {
     unset: 'retry_target of the graph, else the run fails',
   }),
@@ -226,6 +232,22 @@ const holdoutAttribute = {
   'command.allow_read_scenarios': opens('`command`'),
   'openai.allow_read_scenarios': opens('`openai`'),
 } as const satisfies AttributeTable;
+
+/** The write scope of nodes that only read: nothing, whatever defaults of other nodes say. */
+export const writesNothing: AttributeSpec<readonly string[], readonly string[]> = {
+  ...executableAttributes.allowed_write_paths,
+  does: 'The node changes nothing in the workspace but its response_file; a change is undone, and the node fails (class `guardrail`).',
+  unset: 'nothing',
+  otherwise: [],
+  read: () => ({ ok: true, value: [] }),
+};
+
+/** Whether the run must not end before the node has succeeded. */
+export const isGoalGate = ({ goal_gate: gate = false }: Partial<NodeSettings>): boolean => gate !== false;
+
+/** Whether the node only reads: its scope is empty. */
+export const isReadOnly = ({ allowed_write_paths: paths }: Partial<NodeSettings>): boolean =>
+  paths?.length === 0;
 
 /** Whether the node lets its agent read the holdout. */
 export const mayReadHoldout = ({ settings }: { readonly settings: NodeSettings }): boolean =>

@@ -113,7 +113,18 @@ export const flag = (): AttributeType<boolean> =>
     return no('is neither true nor false', meant ?? nearestOf(word, ['true', 'false']));
   });
 
-const wholeNumber = /^[+-]?\d+$/;
+/** True, false, or another text, which says when it is true: a condition that only asks for success adds nothing. */
+export const flagOrText = (): AttributeType<boolean | string> =>
+  type('true, false, or when it is reached, in words', 'true', (v) => {
+    const read = flag().read(v);
+    const word = v.text.trim();
+    // `yes` and misspelt words are mistakes, not criteria.
+    if (read.ok || read.meant !== undefined) return read;
+    return yes(/^outcome\s*={1,2}\s*["']?success["']?$/i.test(word) ? true : word);
+  });
+
+/** A whole number, also written as `2.0`. */
+const wholeNumber = /^[+-]?\d+(?:\.0+)?$/;
 
 /** Message for a number that is too large to be exact. */
 export const tooLarge = `is too large: the most is ${Number.MAX_SAFE_INTEGER}`;
@@ -124,12 +135,8 @@ export const count = (least = 0): AttributeType<number> =>
     `a whole number of at least ${least}`,
     String(Math.max(least, 3)),
     (v) => {
-      const n =
-        v.kind === 'integer'
-          ? v.value
-          : v.kind === 'string' && wholeNumber.test(v.text.trim())
-            ? Number(v.text.trim())
-            : Number.NaN;
+      const word = v.text.trim();
+      const n = v.kind !== 'boolean' && wholeNumber.test(word) ? Number(word) : Number.NaN;
       if (Number.isNaN(n)) return no('is not a whole number');
       if (n < least) return no(`is less than ${least}`);
       return Number.isSafeInteger(n) ? yes(n) : no(tooLarge);

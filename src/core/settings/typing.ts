@@ -1,7 +1,7 @@
 /** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
  *  it, else the default. */
 import type { CodeDescription } from '../diagnostic.ts';
-import type { Graph, Node, ParsedGraph, ParsedNode } from '../graph.ts';
+import { type Graph, isAgentType, type Node, type ParsedGraph, type ParsedNode } from '../graph.ts';
 import { own } from '../json.ts';
 import { kindOf, type Recognised } from '../pipeline.ts';
 import { edgeAttributes, type GraphSettings, graphAttributes } from './graph.ts';
@@ -63,7 +63,7 @@ export function withFlags(
   if (max_visits === undefined && command_timeout === undefined) return graph;
   const flagged = (node: Node): Node => {
     const inherited = Object.getPrototypeOf(node.settings) as object;
-    const isCall = command_timeout !== undefined && node.type === 'codergen';
+    const isCall = command_timeout !== undefined && isAgentType(node.type);
     const base = level(inherited, 'flag', isCall ? { timeout: command_timeout } : {});
     const own = over(base, { ...node.settings });
     const settings = max_visits === undefined ? own : level(own, 'flag', { max_visits });

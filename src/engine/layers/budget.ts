@@ -1,5 +1,8 @@
 /** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
+
 import { capHit, keptOf, spendHit } from '../../core/budget/limits.ts';
+import { isGate } from '../../core/gates.ts';
+import { isAgentType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { openBudgetGuard } from '../budget-guard.ts';
 import { type ExecutionBudget, type Layer, type LayerContext, LimitReached } from './layer.ts';
@@ -48,8 +51,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
 
 /** The part of the limits that the node must leave for verification. */
 function reserveFor({ run, node, kind }: Pick<LayerContext, 'run' | 'node' | 'kind'>) {
-  const { uses_reserve: uses, goal_gate: gate } = node.settings;
   // A goal gate verifies, so it may use the budget reserved for verification.
-  if (kind.type !== 'codergen' || uses || gate) return undefined;
+  if (!isAgentType(kind.type) || node.settings.uses_reserve || isGate(node)) return undefined;
   return run.graph.settings.verify_reserve;
 }

@@ -1,6 +1,8 @@
 /** Keeps a check out of the reach of what it checks: what it uses is read-only in the sandbox, and compared afterwards. */
+
 import { lstatSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { isAgentType } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { isSource } from '../../core/policy/check-files.ts';
 import { isSourceCode } from '../../core/policy/test-files.ts';
@@ -16,7 +18,7 @@ export const checks: Layer = (next) => async (context) => {
   const { kind, run, state, before } = context;
   if (!kind.executable) return next(context);
   const work = workOf(run, state.steps);
-  if (kind.type === 'codergen') {
+  if (isAgentType(kind.type)) {
     const executed = await next(context);
     work.add(before, executed.snapshot);
     return executed;
@@ -146,6 +148,6 @@ async function readEarlier(run: Run, snapshots: Snapshots, add: AgentWork['add']
   const read = openRun(run.runDir).history();
   if (!read.ok) throw new Error(`Internal: ${read.why}`);
   for (const record of read.records)
-    if (record.type === 'Visit' && record.node_type === 'codergen' && record.before !== record.after)
+    if (record.type === 'Visit' && isAgentType(record.node_type) && record.before !== record.after)
       add(await snapshots.load(record.before), await snapshots.load(record.after));
 }

@@ -1,4 +1,5 @@
 /** Ends the run if the node shows a line of the holdout; the workspace is restored to its state before the node. */
+import { isAgentType } from '../../core/graph.ts';
 import { HoldoutLeak } from '../../holdout/leak-guard.ts';
 import type { Layer } from './layer.ts';
 
@@ -9,7 +10,7 @@ export const leaks: Layer = (next) => async (context) => {
   if (!kind.executable || signal.aborted || run.leaks === undefined) return executed;
   const { outcome, snapshot: after } = executed;
   const thread = executed.thread?.session;
-  const byAgent = kind.type === 'codergen';
+  const byAgent = isAgentType(kind.type);
   // A tool's copy of a whole holdout file is a violation: it is undone and reported as one, not as a leak.
   const undone = byAgent ? [] : (executed.holdout?.copies(before, after) ?? []);
   const leak = await run.leaks.afterAttempt({

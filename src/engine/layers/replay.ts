@@ -1,9 +1,10 @@
 /** Answers a tool or a verification from the recorded run, where everything that it could see is the same. */
+import { isAgentType } from '../../core/graph.ts';
 import type { Layer } from './layer.ts';
 
 export const replay: Layer = (next) => async (context) => {
   const { kind, run, node, visit, state, before, nodeDir, writer } = context;
-  if (!kind.executable || kind.type === 'codergen') return next(context);
+  if (!kind.executable || isAgentType(kind.type)) return next(context);
   const recorded = await run.replay?.answer({ node, state, snapshot: before, nodeDir });
   if (recorded === undefined) return next(context);
   if ('outcome' in recorded) return recorded;

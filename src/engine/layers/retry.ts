@@ -1,5 +1,7 @@
 /** Attempts at a node, with waits between them, until one is final. */
+
 import { sumOfUsages } from '../../core/budget/usage.ts';
+import { isAgentType } from '../../core/graph.ts';
 import { humanGate } from '../../core/human-gate.ts';
 import { own } from '../../core/json.ts';
 import { causeOfWait, type Outcome, reasonOf } from '../../core/outcome.ts';
@@ -34,7 +36,7 @@ export const retry: Layer = (next) => async (context) => {
     const executed = await next(oneAttempt(at, { number, call: calls + 1, repeats }));
     before = executed.snapshot;
     if (executed.usage !== undefined) usage = sumOfUsages(usage, executed.usage);
-    if (kind.type === 'codergen') calls++;
+    if (isAgentType(kind.type)) calls++;
     const result = { ...executed, usage, context: state.context, counts: { retries, calls } };
     if (signal.aborted || budget.calls.stop !== undefined) return result;
     const isCut = executed.outcome.status === 'fail' && executed.outcome.class === 'timeout';
@@ -59,7 +61,7 @@ function retryRules({ run, node, kind, limits }: LayerContext) {
   const { caps, probes } = limits;
   const { park_after } = caps;
   const policy = retryPolicyOf(node, park_after);
-  const outageMs = kind.type !== 'codergen' || probes ? 0 : park_after;
+  const outageMs = !isAgentType(kind.type) || probes ? 0 : park_after;
   let outage: Waits = noWaits;
   let askedAgain = false;
   return (answered: Outcome, attempt: number): { readonly outcome: Outcome; readonly again: Retry } => {
@@ -114,6 +116,6 @@ async function waitFor(
     delay_ms: delayMs,
   });
   // A replay does not repeat the waits of the recorded run.
-  const delay = kind.type === 'codergen' && run.replay?.follows === true ? 0 : delayMs;
+  const delay = isAgentType(kind.type) && run.replay?.follows === true ? 0 : delayMs;
   await run.clock.sleep(Math.min(delay, Math.max(0, budget.timeLeft())), signal);
 }

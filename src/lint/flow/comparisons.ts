@@ -4,12 +4,8 @@ import type { EdgeCondition, Operator } from '../../core/conditions.ts';
 /** One comparison of a key. */
 export type Comparison = { readonly test: Operator | 'truthy'; readonly literal: string };
 
-/** The name of a key in the context: `context.x` is `x`, unless that is a key of the router. */
-export function contextKey(key: string): string {
-  if (!key.startsWith('context.')) return key;
-  const bare = key.slice('context.'.length);
-  return bare === 'preferred_label' || bare === 'failure_class' ? key : bare;
-}
+/** The name of a key in the context: `context.x` is `x`. */
+export const contextKey = (key: string): string => key.replace(/^context\./, '');
 
 /** The comparisons of each key in `condition`, added to `found`. */
 export function comparisons(condition: EdgeCondition, found: Map<string, Comparison[]>): void {

@@ -1,5 +1,6 @@
 /** Every agent node has a prompt or a label. */
-import { finding, nodesOf, type Rule } from '../rule.ts';
+import { agentNodes } from '../../core/pipeline.ts';
+import { finding, type Rule } from '../rule.ts';
 
 export const emptyPrompt: Rule = {
   code: 'empty-prompt',
@@ -8,17 +9,16 @@ export const emptyPrompt: Rule = {
   wrong: 'start; exit; a; start -> a -> exit',
   fix: '`prompt="…"`',
   needs: 'whole graph',
-  check: (subject) => {
-    return nodesOf(subject, 'codergen')
+  check: ({ graph }) =>
+    agentNodes(graph)
       .filter(
         ({ settings: { prompt, prompt_file, label } }) => (prompt ?? prompt_file ?? label) === undefined,
       )
       .map(({ id, span }) =>
-        finding(subject.graph, emptyPrompt, {
+        finding(graph, emptyPrompt, {
           message: `"${id}" has neither prompt nor label: its agent receives only its id`,
           span,
           fix: 'give it a prompt="…"',
         }),
-      );
-  },
+      ),
 };

@@ -1,5 +1,6 @@
 /** Every cycle has a way out, or a limit set by its author; max_restarts limits edges with loop_restart. */
 import { parseCondition } from '../../core/conditions.ts';
+import { isAgentType } from '../../core/graph.ts';
 import { amountLimits } from '../../core/settings/limits.ts';
 import { type Attributes, present } from '../../core/settings/types.ts';
 import {
@@ -82,7 +83,7 @@ function unlimitedAgents(
     to !== undefined && !isLimited(to) && !restarts({ to, way }) && !hasOwnKey(way.edge?.conditionText ?? '');
   const loops = beforeCycles(flow, isOpen);
   return flow.places.flatMap((place): Pending[] => {
-    if (place.type !== 'codergen' || isLimited(place) || seen.has(place) || !loops.has(place)) return [];
+    if (!isAgentType(place.type ?? '') || isLimited(place) || seen.has(place) || !loops.has(place)) return [];
     const round = pathBetween(place, isOpen, ({ to }) => to === place, spend);
     if (round === undefined) return [];
     for (const move of round) seen.add(move.place);

@@ -1,5 +1,6 @@
 /** The run directory contains output of holdout scenarios: an agent with access to it can read holdout text. */
-import { finding, nodesOf, type Rule } from '../rule.ts';
+import { agentNodes } from '../../core/pipeline.ts';
+import { finding, type Rule } from '../rule.ts';
 
 export const holdoutAccess: Rule = {
   code: 'holdout-access',
@@ -10,7 +11,7 @@ export const holdoutAccess: Rule = {
   *check(subject) {
     const { graph } = subject;
     if (!graph.attrs.has('holdout') && graph.settings.holdout_beside === undefined) return;
-    for (const node of nodesOf(subject, 'codergen')) {
+    for (const node of agentNodes(graph)) {
       const attribute = node.attrs.get('access');
       if (attribute === undefined || node.settings.access === undefined) continue;
       yield finding(graph, holdoutAccess, {

@@ -1,9 +1,10 @@
 /** An agent whose outcome decides is asked for it. */
 import { isGate } from '../../core/gates.ts';
 import type { Node } from '../../core/graph.ts';
+import { agentNodes } from '../../core/pipeline.ts';
 import { testsOutcome } from '../../core/routing.ts';
 import { present } from '../../core/settings/types.ts';
-import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
+import { finding, type Rule, type Subject } from '../rule.ts';
 
 export const outcomeNotAsked: Rule = {
   code: 'outcome-not-asked',
@@ -15,7 +16,7 @@ export const outcomeNotAsked: Rule = {
   needs: 'whole graph',
   *check(subject) {
     const { graph } = subject;
-    for (const node of nodesOf(subject, 'codergen')) {
+    for (const node of agentNodes(subject.graph)) {
       if (!isCommand(node) || isAsked(node, subject)) continue;
       if (!testsOutcome(graph, node.id)) continue;
       yield finding(graph, outcomeNotAsked, {

@@ -1,5 +1,5 @@
 /** Something before a verification can set its plan. */
-import type { Node } from '../../core/graph.ts';
+import { isAgentType, type Node } from '../../core/graph.ts';
 import { finding, nodesBefore, nodesOf, type Rule } from '../rule.ts';
 
 export const planMissing: Rule = {
@@ -45,7 +45,7 @@ function isAny(nodes: Iterable<Node>, matches: (node: Node) => boolean): boolean
 
 /** Whether a node may set a plan, as far as its text shows. Node types that are not known may do anything. */
 function maySetPlan({ type, settings: { sets_plan, tool_command = '' } }: Node, byTool: boolean): boolean {
-  if (type !== 'tool') return type === '' || (type === 'codergen' && !byTool);
+  if (type !== 'tool') return type === '' || (isAgentType(type) && !byTool);
   // One that writes the file without sets_plan has another finding.
   return sets_plan || tool_command.includes('FACTORY_OUTPUT');
 }

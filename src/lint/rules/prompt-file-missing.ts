@@ -1,8 +1,9 @@
 /** A file with a prompt is in the workspace when its agent starts. */
-import type { Node } from '../../core/graph.ts';
+import { isAgentType, type Node } from '../../core/graph.ts';
+import { agentNodes } from '../../core/pipeline.ts';
 import { onlyChecks } from '../../core/policy/masked-failure.ts';
 import { present } from '../../core/settings/types.ts';
-import { finding, nodesBefore, nodesOf, type Rule, type Subject } from '../rule.ts';
+import { finding, nodesBefore, type Rule, type Subject } from '../rule.ts';
 
 export const promptFileMissing: Rule = {
   code: 'prompt-file-missing',
@@ -15,7 +16,7 @@ export const promptFileMissing: Rule = {
     const { graph, options } = subject;
     const { files } = options;
     if (files === undefined || files.workdir === 'missing') return;
-    for (const node of nodesOf(subject, 'codergen')) {
+    for (const node of agentNodes(subject.graph)) {
       const file = present(node.attrs, 'prompt_file');
       const path = node.settings.prompt_file;
       // Values are inserted when the node starts; the engine places files in .factory.
@@ -51,7 +52,7 @@ function whoBefore(node: Node, path: string, subject: Subject): 'error' | 'warni
 function canWrite({ type, settings }: Node, path: string): boolean {
   const { allowed_write_paths: scope, response_file, tool_command = '' } = settings;
   const inScope = scope === undefined || scope.some((one) => path === one || path.startsWith(one));
-  if (type === 'codergen') return response_file === path || inScope;
+  if (isAgentType(type)) return response_file === path || inScope;
   if (type === 'tool') return inScope && (tool_command.includes(path) || !onlyChecks(tool_command));
   return type === '';
 }

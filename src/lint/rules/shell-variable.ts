@@ -1,5 +1,5 @@
 /** A reference to a value of the run is written in a form that is replaced. */
-import type { Graph, Node } from '../../core/graph.ts';
+import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
 import { nodeKeys, parseVars, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
@@ -36,7 +36,7 @@ export const shellVariable: Rule = {
 function textsOf(node: Node): readonly (readonly [Attribute, boolean])[] {
   const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
   const prompt =
-    node.type === 'codergen' && node.settings.prompt_expand ? present(node.attrs, 'prompt') : undefined;
+    isAgentType(node.type) && node.settings.prompt_expand ? present(node.attrs, 'prompt') : undefined;
   return [
     ...commands.flatMap((one): [Attribute, boolean][] => (one === undefined ? [] : [[one, true]])),
     ...(prompt === undefined ? [] : [[prompt, false] as const]),

@@ -1,6 +1,6 @@
 /** Conditions compare `outcome` with outcomes, or with words that a node before the edge can answer. */
-import { parseCondition } from '../../core/conditions.ts';
-import type { Edge, Node } from '../../core/graph.ts';
+import { asksOutcome, parseCondition } from '../../core/conditions.ts';
+import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../core/outcome.ts';
 import { answersWithDocument } from '../../core/possible-outcomes.ts';
@@ -23,7 +23,7 @@ export const unknownOutcome: Rule = {
       const read = parseCondition(attribute.value.text);
       if (!('condition' in read)) continue;
       for (const { key, test, literal, at, length } of read.compared) {
-        if (key !== 'outcome' || (test !== '=' && test !== '!=')) continue;
+        if (!asksOutcome(key) || (test !== '=' && test !== '!=')) continue;
         if (outcomeOf(literal) !== undefined) continue;
         const meant = nearest(literal, known);
         const document = edges
@@ -68,14 +68,16 @@ const isFree = (node: Node | undefined): boolean =>
   node === undefined ||
   node.type === '' ||
   node.type === 'tool' ||
-  (node.type === 'codergen' && !answersWithDocument(node));
+  (isAgentType(node.type) && !answersWithDocument(node));
 
 /** Whether the outcome with which `id` is left comes from a node that may answer any word. */
 const answersFreely = (subject: Subject, id: string): boolean => sourcesOf(subject, id).some(isFree);
 
 /** A node whose outcome `id` is left with and that answers with a document. */
 const documentBefore = (subject: Subject, id: string): string | undefined =>
-  sourcesOf(subject, id).find((node) => node?.type === 'codergen' && answersWithDocument(node))?.id;
+  sourcesOf(subject, id).find(
+    (node) => node !== undefined && isAgentType(node.type) && answersWithDocument(node),
+  )?.id;
 
 /** The nodes whose outcome `id` is left with: a conditional node passes on what came before it. */
 function sourcesOf({ graph, incoming }: Subject, id: string): readonly (Node | undefined)[] {

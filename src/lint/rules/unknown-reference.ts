@@ -1,5 +1,5 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
-import type { Graph, Node } from '../../core/graph.ts';
+import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
 import { nodeKeys, parseVars, type Reference, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
@@ -56,7 +56,7 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
 /** The attributes of a node that are expanded when it runs. The prompt and label are expanded only for agents. */
 function expanded(node: Node, type: string) {
   const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
-  const asked = type === 'codergen' ? asks(node) : undefined;
+  const asked = isAgentType(type) ? asks(node) : undefined;
   return [asked, ...commands].filter((a) => a !== undefined);
 }
 

@@ -1,6 +1,6 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
-import type { Edge, Node } from '../../core/graph.ts';
+import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
 import { setByEngine } from '../../core/step.ts';
@@ -26,10 +26,10 @@ export const unsetKey: Rule = {
       const attribute = present(edge.attrs, 'condition');
       if (attribute === undefined || edge.condition === undefined) continue;
       for (const named of keysIn(attribute.value.text)) {
-        const asked = `${edge.from} ${named.key}`;
+        const asked = `${edge.from} ${named.key} ${named.bare}`;
         if (seen.has(asked)) continue;
         seen.add(asked);
-        const problem = problemOf(named.key, edge, settersOf(edge.from), subject);
+        const problem = problemOf(named, edge, settersOf(edge.from), subject);
         // One finding for a key, wherever conditions ask for it.
         const about = `${contextKey(named.key)} ${problem?.isCertain}`;
         if (problem === undefined || reported.has(about)) continue;
@@ -49,7 +49,9 @@ function keysIn(text: string): readonly KeyNamed[] {
   const read = parseCondition(text);
   const keys = 'condition' in read ? read.keys : [];
   return keys.filter(
-    (one, at) => meantBy(one, text) === undefined && keys.findIndex(({ key }) => key === one.key) === at,
+    (one, at) =>
+      meantBy(one, text) === undefined &&
+      keys.findIndex(({ key, bare }) => key === one.key && bare === one.bare) === at,
   );
 }
 
@@ -70,7 +72,7 @@ function settersIn({ graph, incoming }: Subject): (id: string) => readonly Node[
 }
 
 /** Types of nodes that may set keys; a node of an unknown type might. */
-const setsKeys: ReadonlySet<string> = new Set(['tool', 'codergen', '']);
+const setsKeys: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', '']);
 
 /** The engine's own keys. */
 const router: ReadonlySet<string> = new Set(['outcome', 'preferred_label', 'failure_class', 'current_node']);
@@ -83,12 +85,30 @@ const engineKeys: readonly string[] = [
 
 type Problem = { readonly message: string; readonly fix: string; readonly isCertain: boolean };
 
-function problemOf(key: string, edge: Edge, setters: readonly Node[], subject: Subject): Problem | undefined {
-  const bare = key.startsWith('context.') ? key.slice('context.'.length) : contextKey(key);
+function problemOf(
+  named: KeyNamed,
+  edge: Edge,
+  setters: readonly Node[],
+  subject: Subject,
+): Problem | undefined {
+  const problem = problemOfKey(named.key, edge, setters, subject);
+  // A bare key asks whether it is set.
+  return problem === undefined
+    ? undefined
+    : { ...problem, isCertain: problem.isCertain && named.bare !== true };
+}
+
+function problemOfKey(
+  key: string,
+  edge: Edge,
+  setters: readonly Node[],
+  subject: Subject,
+): Problem | undefined {
+  const bare = contextKey(key);
   if (router.has(bare) || bare.startsWith('internal.')) return undefined;
   const fix = fixFor(bare, edge, subject);
   if (bare === 'tool.output' || bare === 'tool_stdout') {
-    if (setters.some(({ type }) => type !== 'codergen')) return undefined;
+    if (setters.some(({ type }) => !isAgentType(type))) return undefined;
     return { message: `"${key}" is empty here: no tool precedes this edge`, fix, isCertain: true };
   }
   if (setByEngine(bare))

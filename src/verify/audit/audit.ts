@@ -1,6 +1,6 @@
 /** Searches a run for holdout leaks and for changes of tests and of the files that run them. Needs no network and does
  *  not change the run. */
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, isAgentType } from '../../core/graph.ts';
 import type { AuditFinding, AuditReport } from '../../core/records/audit.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import type { JournalLine } from '../../core/records/journal.ts';
@@ -85,10 +85,10 @@ class Auditor {
   /** Searches what agents read and wrote. */
   async texts(records: readonly RunRecord[]): Promise<void> {
     const agents = new Set(
-      records.flatMap((one) => (one.type === 'Visit' && one.node_type === 'codergen' ? [one.node] : [])),
+      records.flatMap((one) => (one.type === 'Visit' && isAgentType(one.node_type) ? [one.node] : [])),
     );
     // An interrupted execution has no record.
-    for (const [id, node] of this.graph?.nodes ?? []) if (node.type === 'codergen') agents.add(id);
+    for (const [id, node] of this.graph?.nodes ?? []) if (isAgentType(node.type)) agents.add(id);
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) this.look(one);
     for (const one of recorded(this.runDir, this.exchanges, this.damaged)) this.look(one);

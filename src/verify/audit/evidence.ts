@@ -1,6 +1,8 @@
 /** What the audit reads of the records and artifacts of a run. */
+
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAgentType } from '../../core/graph.ts';
 import type { CheckCommand } from '../../core/policy/check-words.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import { layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
@@ -145,7 +147,7 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
   const visits = records.flatMap((record): Work[] => {
     if (record.type !== 'Visit') return [];
     const { node, visit, before, after, at } = record;
-    const by = record.node_type === 'codergen' ? 'agent' : 'tool';
+    const by = isAgentType(record.node_type) ? 'agent' : 'tool';
     const commands = commandsOf(record);
     const isOwn = commands.length > 0 && commands.every(isFactory);
     return [{ node, visit, by, isVisit: true, isOwn, before, after, at, commands }];
@@ -165,7 +167,7 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
 
 /** The commands of a tool or verification. */
 export const commandsOf = (record: RunRecord): CheckCommand[] =>
-  record.type === 'Visit' && record.node_type !== 'codergen'
+  record.type === 'Visit' && !isAgentType(record.node_type)
     ? (record.commands ?? []).map(({ argv }) =>
         argv[0] === 'sh' && argv[1] === '-c' && argv.length === 3 ? (argv[2] ?? '') : argv,
       )

@@ -1,8 +1,10 @@
 /** An execution of a node: its outcome, why the next edge, and its texts. */
+
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
+import { isAgentType } from '../../../core/graph.ts';
 import { api, readProblem } from '../api.ts';
 import { now } from '../clock.ts';
 import { reconnected } from '../live.ts';
@@ -52,7 +54,7 @@ export function NodePage({
   }, [key, loaded]);
   if (row === undefined) return <NotExecuted run={run} node={name.id} />;
   const view = loaded ? (nodePage.value?.view ?? null) : null;
-  const tab = name.tab ?? (row.type === 'codergen' ? 'prompt' : 'output');
+  const tab = name.tab ?? (isAgentType(row.type) ? 'prompt' : 'output');
   const at = address.value;
   return (
     <section ref={element} class="node-page" aria-label={`Execution ${row.node}@${row.visit}`}>
