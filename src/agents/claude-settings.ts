@@ -78,7 +78,7 @@ export const readClaudeSettings = (
     const { values, from } = readSettings(['claude', claudeAttributes, 'FACTORY_CLAUDE'], task, defaults.env);
     const path = values.path ?? 'claude';
     const common = programSettings('claude', { values: { ...values, path }, from }, task, defaults);
-    // What is not allowed is denied, since nobody can be asked.
+    // It runs non-interactively: what is not allowed is denied.
     const readOnly = isReadOnly(task.settings);
     const mode = readOnly ? 'default' : (values.permission_mode ?? 'acceptEdits');
     if (!modes.some((known) => known === mode))

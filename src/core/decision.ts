@@ -79,6 +79,8 @@ export type StepFacts = {
   readonly printable?: string | undefined;
   /** The end of what a tool printed. */
   readonly output?: string | undefined;
+  /** The keys about the latest answer and output that the graph names; an empty one has no value any more. */
+  readonly latest?: Readonly<Record<string, string>>;
   readonly at: string;
   /** Repeated failures of the node: null if they end, undefined if unchanged. */
   readonly repeats?: RepeatedFailure | null | undefined;

@@ -1,10 +1,11 @@
 /** Gathers the facts by which `step` decides what follows a finished node. */
 import type { StepFacts } from '../core/decision.ts';
+import { latestKeysIn } from '../core/latest-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { step } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { feedback, printable, toolOutput } from './feedback.ts';
+import { feedback, latestValues, printable, toolOutput } from './feedback.ts';
 import type { Execution, Run } from './run-context.ts';
 import { repeatedFailure } from './stalled-loop.ts';
 
@@ -22,10 +23,20 @@ export async function gatherFacts(
   const failure =
     outcome.status === 'fail' ? await printable(await feedback(nodeDir, stage, outcome), run.leaks) : {};
   const output = kind.type === 'tool' ? await toolOutput(nodeDir, run.leaks) : undefined;
+  const named = latestKeysIn(run.graph, run.prompts);
+  const latest = await latestValues(stage, nodeDir, named, run.leaks);
   const reason = outcome.status === 'fail' ? await run.leaks?.printable(outcome.reason) : undefined;
   const repeats = await repeatsAfter(run, execution, before, after, outcome);
   const testStop = run.stopAfter === node.id;
-  const facts: StepFacts = { ...stage, feedback: failure, printable: reason, output, repeats, testStop };
+  const facts: StepFacts = {
+    ...stage,
+    feedback: failure,
+    printable: reason,
+    output,
+    latest,
+    repeats,
+    testStop,
+  };
   // Of the rest only what may overrule this: an audit reads the whole run.
   const { change, decision } = step(run.graph, before.state, outcome, facts);
   const endsWell = decision.do === 'finish' && decision.ending.ok;

@@ -2,8 +2,11 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { StepFacts } from '../core/decision.ts';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
+import { isAgentType } from '../core/graph.ts';
 import { type Json, own } from '../core/json.ts';
+import { answerKey } from '../core/latest-keys.ts';
 import { type Failure, reasonWithAttribution } from '../core/outcome.ts';
 import { nodeLayout } from '../core/records/layout.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
@@ -76,16 +79,41 @@ export async function feedback(
   };
 }
 
-/** Bytes of a tool's output in the context, and those that are searched for holdout lines: a line that is cut would not
+/** Bytes of an answer or a tool's output in the context, and those that are searched for holdout lines: a line that is cut would not
  *  be recognised. */
 const most = { output: 4096, searched: 65_536 } as const;
 
+type Printing = Pick<LeakGuard, 'printable'> | undefined;
+
 /** The end of what a tool has printed, for conditions and later nodes: masked, and without lines of the holdout. */
-export async function toolOutput(
+export const toolOutput = (nodeDir: string, guard: Printing): Promise<string> =>
+  endOf(nodeLayout(nodeDir).toolStdout, guard);
+
+/** The values of the keys about the latest answer and output that a graph names; an empty one has no value any more. */
+export async function latestValues(
+  { node, type, executable }: Pick<StepFacts, 'node' | 'type' | 'executable'>,
   nodeDir: string,
-  guard: Pick<LeakGuard, 'printable'> | undefined,
-): Promise<string> {
-  const text = (await readSome(nodeLayout(nodeDir).toolStdout, most.searched, 'tail')) ?? '';
+  named: ReadonlySet<string>,
+  guard: Printing,
+): Promise<Readonly<Record<string, string>>> {
+  if (!executable || named.size === 0) return {};
+  const { toolStdout, toolStderr, response } = nodeLayout(nodeDir);
+  const answer = isAgentType(type) ? response : undefined;
+  const sources: readonly (readonly [string, string | undefined])[] = [
+    ['last_response', answer],
+    [answerKey(node), answer],
+    ['command.output', type === 'tool' ? toolStdout : undefined],
+    ['tool_stderr', type === 'tool' ? toolStderr : undefined],
+  ];
+  const values: Record<string, string> = named.has('last_stage') ? { last_stage: node } : {};
+  for (const [key, path] of sources)
+    if (path !== undefined && named.has(key)) values[key] = await endOf(path, guard);
+  return values;
+}
+
+/** The end of an artifact. */
+async function endOf(path: string, guard: Printing): Promise<string> {
+  const text = (await readSome(path, most.searched, 'tail')) ?? '';
   if (guard === undefined || text === '') return tailOf(Buffer.from(text), most.output);
   const whole = Buffer.byteLength(text) < most.searched - 3 ? text : text.slice(text.indexOf('\n') + 1);
   return tailOf(Buffer.from(await guard.printable(whole)), most.output);

@@ -5,6 +5,7 @@ import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core
 import { conversationAt } from '../core/fidelity.ts';
 import type { Node } from '../core/graph.ts';
 import { type JsonObject, own } from '../core/json.ts';
+import { latestKeysIn } from '../core/latest-keys.ts';
 import { maskedObject } from '../core/policy/mask.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { expand, type nodeKeys } from '../core/references.ts';
@@ -51,6 +52,7 @@ const inputsOf = ({ run, node, state }: LayerContext): NodeInputs => ({
   values: state.context,
   origin: (key) => own(state.origins, key),
   conversation: conversationAt(run.graph, node, state),
+  latestKeys: latestKeysIn(run.graph, run.prompts),
   expand: (text, mode) =>
     expand(
       text,

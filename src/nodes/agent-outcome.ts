@@ -53,7 +53,7 @@ export async function outcomeOfReport(report: AgentReport, node: Answered): Prom
     case 'answered':
       return answered(report, node);
     case 'finished':
-      return finished(report, node.settings);
+      return finished(report, node);
   }
 }
 
@@ -83,8 +83,11 @@ async function answered(
 }
 
 /** The outcome that an agent program reports. */
-function finished(report: Extract<AgentReport, { kind: 'finished' }>, settings: CodergenSettings): Outcome {
-  const reserved = reservedKeyIn(report.updates);
+function finished(
+  report: Extract<AgentReport, { kind: 'finished' }>,
+  { settings, context }: Answered,
+): Outcome {
+  const reserved = reservedKeyIn(report.updates, context.inputs.latestKeys);
   if (reserved !== undefined)
     return failed(`the agent set "${reserved}", a key of the engine's own`, 'agent', { broke: true });
   const { label, ownWord, suggested, notes, verificationPlan: plan } = report;

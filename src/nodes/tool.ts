@@ -148,9 +148,11 @@ async function writtenOutput(files: NodeFiles, words: OutcomeWords): Promise<Ret
     : parseOutput(file, words);
 }
 
-/** What was written, or why the tool may not set a plan. */
-function planned(written: ReturnType<typeof parseOutput>, { node, graph }: NodeContext) {
+/** What was written, or why the tool may not set a key of it. */
+function planned(written: ReturnType<typeof parseOutput>, { node, graph, inputs }: NodeContext) {
   if ('problem' in written) return written;
+  const reserved = reservedKeyIn(written.output.context_updates ?? {}, inputs.latestKeys);
+  if (reserved !== undefined) return { problem: setsReserved(reserved) };
   const problem = planProblem(node, graph, written.output.context_updates);
   return problem === undefined ? written : { problem };
 }
@@ -264,10 +266,11 @@ export function parseOutput(
     return { problem: `$FACTORY_OUTPUT is not valid${where}: ${first?.message ?? 'unknown'}${meant(first)}` };
   }
   const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
-  if (reserved !== undefined)
-    return { problem: `$FACTORY_OUTPUT sets "${reserved}", a key of the engine's own` };
+  if (reserved !== undefined) return { problem: setsReserved(reserved) };
   return { output: withOutcome(read.data, words) };
 }
+
+const setsReserved = (key: string): string => `$FACTORY_OUTPUT sets "${key}", a key of the engine's own`;
 
 function withOutcome({ outcome: word, ...rest }: WrittenOutput, words: OutcomeWords): ToolOutput {
   if (word === undefined) return rest;

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { failed, type RepeatedFailure } from '../../src/core/outcome.ts';
-import { feedback, toolOutput } from '../../src/engine/feedback.ts';
+import { feedback, latestValues, toolOutput } from '../../src/engine/feedback.ts';
 import { repeatedFailure } from '../../src/engine/stalled-loop.ts';
 import type { Snapshot } from '../../src/workspace/snapshot.ts';
 import { temp } from '../platform/temp.ts';
@@ -66,4 +66,26 @@ test('lines of the holdout in it are left out, also where only their end is in t
   expect(await toolOutput(it.dir, guard)).toBe('one\n(left out)\nlast\n');
   await writeFile(it.at('tool.stdout.txt'), `secret ${'x'.repeat(70_000)}\nlast\n`);
   expect(await toolOutput(it.dir, guard)).toBe('last\n');
+});
+
+test('an answer in the context is its end of 4 KiB at a character boundary, without lines of the holdout', async () => {
+  await using it = await temp();
+  await writeFile(it.at('response.md'), `sealed\n${'é'.repeat(3000)}\n`);
+  const guard = { printable: async (text: string) => text.replace('sealed', '(left out)') };
+  const stage = { node: 'a', type: 'codergen', executable: true };
+  const named = new Set(['last_response', 'response.a', 'tool_stderr', 'last_stage']);
+  const values = await latestValues(stage, it.dir, named, guard);
+  expect(values).toEqual({
+    last_stage: 'a',
+    last_response: `${'é'.repeat(2047)}\n`,
+    'response.a': values['last_response'],
+  });
+  expect(await latestValues({ ...stage, type: 'tool' }, it.dir, named, guard)).toEqual({
+    last_stage: 'a',
+    tool_stderr: '',
+  });
+  const early = await latestValues(stage, it.dir, new Set(['last_response']), {
+    printable: async (text) => text.replace(/é+/, ''),
+  });
+  expect(early).toEqual({ last_response: 'sealed\n\n' });
 });

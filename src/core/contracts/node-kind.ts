@@ -67,6 +67,8 @@ export interface NodeInputs {
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
   /** What the node's agent is given of the run besides its prompt. */
   readonly conversation: NodeConversation;
+  /** Keys that only the engine sets in this graph, besides those of every graph. */
+  readonly latestKeys: ReadonlySet<string>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
   expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
   /** A prompt given as `prompt="@file"`; undefined if there is none. */

@@ -1,6 +1,7 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
+import { answerKey, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
 import { setByEngine } from '../../core/step.ts';
@@ -80,7 +81,7 @@ const engineKeys: readonly string[] = [
   ...['node_id', 'node_type', 'reason', 'class', 'hopeless', 'at', 'artifacts', 'summary'].map(
     (name) => `last_failure.${name}`,
   ),
-  ...['graph.goal', 'tool.output', 'tool_stdout'],
+  ...['graph.goal', 'tool.output', 'tool_stdout', 'last_stage', 'last_response', ...latestOfTool],
 ];
 
 type Problem = { readonly message: string; readonly fix: string; readonly isCertain: boolean };
@@ -106,11 +107,19 @@ function problemOfKey(
 ): Problem | undefined {
   const bare = contextKey(key);
   if (router.has(bare) || bare.startsWith('internal.')) return undefined;
+  const { graph } = subject;
   const fix = fixFor(bare, edge, subject);
-  if (bare === 'tool.output' || bare === 'tool_stdout') {
+  if (['tool.output', 'tool_stdout', ...latestOfTool].includes(bare)) {
     if (setters.some(({ type }) => !isAgentType(type))) return undefined;
     return { message: `"${key}" is empty here: no tool precedes this edge`, fix, isCertain: true };
   }
+  const answers = bare === 'last_response' ? setters.filter(({ type }) => isAgentType(type)) : [];
+  if (bare === 'last_stage' || answers.length > 0) return undefined;
+  const node = graph.nodes.get(bare.replace(/^response\./, ''));
+  if (node !== undefined && bare === answerKey(node.id) && isAgentType(node.type))
+    return setters.includes(node)
+      ? undefined
+      : { message: `"${key}" is empty here: "${node.id}" does not precede this edge`, fix, isCertain: true };
   if (setByEngine(bare))
     return engineKeys.includes(bare)
       ? undefined
