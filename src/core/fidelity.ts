@@ -1,5 +1,5 @@
 /** How much of the run an agent is given besides its prompt, and which conversation its node continues. Pure. */
-import type { Edge, Graph, Node } from './graph.ts';
+import { type Edge, type Graph, isAgentType, type Node } from './graph.ts';
 import type { RunState } from './records/checkpoint.ts';
 import { present } from './settings/types.ts';
 
@@ -30,9 +30,6 @@ export function givenByEdge({ attrs }: Edge): Given {
   const thread = present(attrs, 'thread_id')?.value.text.trim();
   return { ...(fidelity === undefined ? {} : { fidelity }), ...(thread === undefined ? {} : { thread }) };
 }
-
-/** Node types whose nodes ask a model. */
-const asking: readonly string[] = ['codergen', 'prompt'];
 
 /** Such a node cannot look around in the workspace. */
 const blind = 'prompt';
@@ -72,7 +69,7 @@ export const isContinued = (graph: Graph, { id }: Node): boolean =>
     const given = givenByEdge(edge);
     return (
       next !== undefined &&
-      asking.includes(next.type) &&
+      isAgentType(next.type) &&
       fidelityOf(next, given) === 'full' &&
       namedThread(graph, next, given) === undefined
     );

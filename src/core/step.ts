@@ -20,7 +20,7 @@ import { type Ended, type LastFailure, nodeOutcome, type RunState } from './reco
 import { escalationKey } from './records/layout.ts';
 import type { ContextDelta } from './records/trace.ts';
 import { suspension } from './retry.ts';
-import { beginningRound, restartsAt } from './rounds.ts';
+import { beginningRound, restartsAt, visitsInRound } from './rounds.ts';
 import { asksHowItWent, type ConditionLookup, type Route, route } from './routing.ts';
 
 /** What the run does now: execute the next node, or stop. */
@@ -257,12 +257,6 @@ export function asText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Where the run begins anew: how often, and the executions until then. */
-type Rounds = RunState & {
-  readonly restarts?: number;
-  readonly visits_before?: Readonly<Record<string, number>>;
-};
-
 /** What conditions know of the node's execution, beyond the context. */
 function lookupAfter(
   before: RunState,
@@ -270,11 +264,9 @@ function lookupAfter(
   context: Context,
   outcome: Outcome,
 ): ConditionLookup {
-  const { restarts = 0, visits_before: earlier = {} }: Rounds = before;
-  const visits = (own(before.visits, node) ?? 0) + 1 - (own(earlier, node) ?? 0);
   return conditionLookup(context, outcome, {
-    'internal.node_visit_count': visits,
-    'internal.loop_restart_count': restarts,
+    'internal.node_visit_count': visitsInRound(before, node) + 1,
+    'internal.loop_restart_count': before.restarts ?? 0,
   });
 }
 
