@@ -17,7 +17,7 @@ const actSchema = once(() =>
     schema_version: z.literal(1),
     at: z.string().describe('RFC 3339, UTC'),
     who: z.string().describe('The user, or where the request came from'),
-    what: z.string().describe('`start`, `stop`, `resume`, `fork`, `deliver`'),
+    what: z.string().describe('`start`, `stop`, `resume`, `fork`, `deliver`, `answer`'),
   }),
 );
 /** Other fields depend on `what`. */
@@ -30,13 +30,17 @@ export function recordAct(
   act: { readonly who: string; readonly what: string; readonly [detail: string]: Json },
   clock: Pick<Clock, 'now'>,
 ): void {
-  const path = layout(runDir).acts;
+  const line = JSON.stringify({ schema_version: 1, at: clock.now().toISOString(), ...act });
+  appendSharedLine(layout(runDir).acts, line);
+}
+
+/** Appends a line to a file that has several writers. */
+export function appendSharedLine(path: string, line: string): void {
   const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const line = `${JSON.stringify({ schema_version: 1, at: clock.now().toISOString(), ...act })}\n`;
   try {
     const file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
     try {
-      writeSync(file, `${isTorn(file) ? '\n' : ''}${line}`);
+      writeSync(file, `${isTorn(file) ? '\n' : ''}${line}\n`);
     } finally {
       closeSync(file);
     }

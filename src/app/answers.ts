@@ -1,7 +1,7 @@
 /** What commands answer with: `--json` prints it, and the endpoint of the same name serves it. Fields are only ever added. */
 import * as z from 'zod';
 import { once } from '../core/once.ts';
-import { causeSchema, runRowSchema } from './inspect/shapes.ts';
+import { causeSchema, givenAnswerSchema, runRowSchema } from './inspect/shapes.ts';
 
 const version = { schema_version: z.literal(1) };
 
@@ -24,7 +24,10 @@ export type RunList = z.infer<ReturnType<typeof runListSchema>>;
 
 /** `factory why` */
 export const whyReportSchema = once(() =>
-  causeSchema().extend({ ...version, ...runRowSchema().pick({ run_id: true, status: true }).shape }),
+  causeSchema().extend({
+    ...version,
+    ...runRowSchema().pick({ run_id: true, status: true, question: true }).shape,
+  }),
 );
 export type WhyReport = z.infer<ReturnType<typeof whyReportSchema>>;
 
@@ -166,6 +169,22 @@ export const stopReportSchema = once(() =>
   }),
 );
 export type StopReport = z.infer<ReturnType<typeof stopReportSchema>>;
+
+/** `factory answer` */
+export const answerReportSchema = once(() =>
+  z.object({
+    ...act,
+    question: z.string().describe('Its id: `NODE@VISIT`'),
+    given: givenAnswerSchema(),
+    resumed: z
+      .enum(['waiting', 'background', 'no'])
+      .describe('`waiting`: by a process that waits for the answer; `no`: the answer is kept until a resume'),
+    why: z.string().describe('Why it was not resumed; else empty'),
+    ...startReportSchema().pick({ pid: true, log: true }).shape,
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type AnswerReport = z.infer<ReturnType<typeof answerReportSchema>>;
 
 /** `factory deliver` */
 export const deliveryReportSchema = once(() =>

@@ -1,5 +1,8 @@
 /** Starts runs in the background, where they outlive the process and the terminal that started them. */
 import { basename, join } from 'node:path';
+import * as z from 'zod';
+import { jsonIn } from '../core/json.ts';
+import { once } from '../core/once.ts';
 import { packageRoot } from '../platform/package.ts';
 import { type BackgroundStart, startInBackground } from '../platform/process/background.ts';
 import type { StartReport } from './answers.ts';
@@ -31,6 +34,19 @@ export const reportOfStart = (
   const status = started.kind === 'begun' ? 'running' : 'ended';
   return { schema_version: 1, status, run_id: basename(runDir), run_dir: runDir, log, pid, command };
 };
+
+const refusedSchema = once(() =>
+  z.object({ problems: z.array(z.object({ message: z.string(), fix: z.string().default('') })).min(1) }),
+);
+
+/** Why a command with `--json` has begun nothing. */
+export function problemOfStart({ stdout, stderr }: Pick<DetachedStart, 'stdout' | 'stderr'>): {
+  readonly message: string;
+  readonly fix: string;
+} {
+  const [first] = refusedSchema().safeParse(jsonIn(stdout)).data?.problems ?? [];
+  return first ?? { message: stderr.trim().split('\n', 1)[0] || 'the command failed', fix: '' };
+}
 
 /** Runs `factory …argv` (`run`, `resume` or `fork` with their flags) in the background. Settles as soon as the run has begun; what
  *  it prints then is in `log`. A command line that is refused has `ended` with its exit code, and with what it said. */

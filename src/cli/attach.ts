@@ -14,6 +14,7 @@ import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';
 import { runLine } from './report/inspect.ts';
 import { canDraw, openScreen } from './report/live.ts';
+import { askedText } from './report/question.ts';
 import { painter, summary } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -89,8 +90,9 @@ async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Pr
   const row = await inspectRow(dir, io);
   const result = resultIn(dir, io);
   if (result === null || result.status !== row?.status) io.err(`${runLine(`run ${id}:`, row)}\n`);
-  else
-    io.out(
-      `${summary({ ...result, next: row.next }, painter(paints(io, io.outIsTerminal, options.color)))}\n`,
-    );
+  else {
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    io.out(`${summary({ ...result, next: row.next }, paint)}\n`);
+    if (row.question !== null) io.out(`${askedText(row.question, paint)}\n`);
+  }
 }

@@ -3,7 +3,7 @@ import type { Bounds, Host, RunFlags } from '../app/types.ts';
 import type { Spawn } from '../core/contracts/process.ts';
 import { limitNames } from '../core/settings/limits.ts';
 import { type SettingFlags, settingNames } from '../core/settings/run.ts';
-import type { CliIo } from './io.ts';
+import { type CliIo, paints } from './io.ts';
 import { fewOfEach } from './report/diagnostics.ts';
 import type { View, ViewIo, ViewOptions } from './report/live.ts';
 
@@ -33,7 +33,7 @@ export type RunOptions = ViewOptions &
 
 export type RunHost = ViewIo &
   Pick<CliIo, 'signal'> &
-  Partial<Pick<CliIo, 'parting' | 'onBegin' | 'atLast' | 'ownSteps'>>;
+  Partial<Pick<CliIo, 'parting' | 'onBegin' | 'atLast' | 'ownSteps' | 'terminal'>>;
 
 /** Prints what may be wrong with a pipeline that can run. */
 export function warnOf(
@@ -47,18 +47,37 @@ export function warnOf(
   for (const line of more) view.log('warn', line);
 }
 
-/** `target`: that of `--notify`. */
-export const hostOf = (io: RunHost, view: View, target?: string): Host => {
+/** The process as a run sees it: with `--notify`, and a terminal where a person can be asked. */
+export const hostOf = (
+  io: RunHost,
+  view: View,
+  { notify: target, json, color }: Pick<RunOptions, 'notify' | 'json' | 'color'> = {},
+): Host => {
   const { log, watcher } = view;
   const host = {
     ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'onBegin', 'atLast', 'ownSteps']),
     ...{ signal: io.signal(), watcher, log },
+    ...(json === true || view.isJson ? {} : asking(io, view, color)),
   };
   if (target === undefined) return host;
   const notify: Host['notify'] = async (runDir, left) =>
     (await import('../app/run/notify.ts')).notify(target, runDir, left, host);
   return { ...host, notify };
 };
+
+/** Questions of the run are asked on the terminal, if there is one; what is drawn there steps aside. */
+function asking(io: RunHost, view: View, color: boolean | undefined): Pick<Host, 'ask'> {
+  const { terminal } = io;
+  if (terminal === undefined) return {};
+  return {
+    async ask(question, signal) {
+      view.clear();
+      const { askOnTerminal } = await import('./ask.ts');
+      const colour = paints(io, io.errIsTerminal, color);
+      return askOnTerminal(question, terminal, { io, colour, signal });
+    },
+  };
+}
 
 export const boundNames = [...limitNames, 'prices', 'sandbox', 'env_pass', 'wait', 'now'] as const;
 

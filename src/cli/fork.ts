@@ -51,7 +51,7 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
     if (graph === undefined)
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
-  const host = hostOf(io, view, options.notify);
+  const host = hostOf(io, view, options);
   return forkRun(dir, moment, graph, where, flagsOf(options), host);
 }
 

@@ -1,4 +1,5 @@
 /** What a command receives of its process. Only `program.ts` has the process itself. */
+import type { Readable, Writable } from 'node:stream';
 import type { Clock, Every } from '../core/contracts/clock.ts';
 import type { Spawn } from '../core/contracts/process.ts';
 import type { OwnSteps } from '../engine/own-step.ts';
@@ -40,7 +41,16 @@ export type CliIo = Io &
     readonly onBegin?: (runDir: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;
     readonly ownSteps?: OwnSteps;
+    /** Where a person can be asked: undefined unless standard input and error are a terminal. */
+    readonly terminal?: Terminal | undefined;
   };
+
+export type Terminal = {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** What Ctrl-C does while no line is read. */
+  readonly interrupt: () => void;
+};
 
 /** Columns of standard error; undefined if it is not a terminal. */
 export const errColumns = (io: Io): number | undefined => (io.errIsTerminal ? io.width : undefined);

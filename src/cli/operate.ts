@@ -1,8 +1,29 @@
 /** The verbs that operate runs from outside: stop, wait, remove; and what is done with one that has ended. */
-import { json, looking, milliseconds, notEmpty, option, runsdir, wholeNumber } from './options.ts';
+import { json, looking, milliseconds, noColor, notEmpty, option, runsdir, wholeNumber } from './options.ts';
 import type { Verb } from './verb.ts';
 
 export const operateVerbs: readonly Verb[] = [
+  {
+    usage: 'answer <run> [question]',
+    about: 'Answer the question that a run asks; without --choice and --text, show it and ask',
+    examples: ['answer latest --choice approve', 'answer latest review@2 --text "Use less ink" --by ada'],
+    exits: {
+      0: 'answered; or shown, where there is no terminal to ask on',
+      1: 'another answer was first, or none was given',
+      2: 'no such run, question or option; nothing was written',
+      130: 'interrupted',
+    },
+    options: () => [
+      option('--choice <option>', 'key, label or target of an option', notEmpty),
+      option('--text <text>', 'an answer in words, where the question takes one'),
+      option('--by <name>', 'who answers (default: the name of the user)', notEmpty),
+      option('--no-resume', 'do not resume the run (a process that waits for the answer does)'),
+      runsdir(),
+      json(),
+      noColor(),
+    ],
+    load: async () => (await import('./answer.ts')).answerCommand,
+  },
   {
     usage: 'stop <run>',
     about: 'Stop a running run, as Ctrl-C does; it can be resumed',

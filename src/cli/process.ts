@@ -1,5 +1,6 @@
 /** The process of the command line: its streams, signals and exit code. */
 import { closeSync, openSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import { layout } from '../core/records/layout.ts';
 import { realClock, realEvery } from '../platform/clock.ts';
 import { isCode, systemWords } from '../platform/files/write.ts';
@@ -158,6 +159,15 @@ const host: CommandHost = {
   clock: realClock,
   every: realEvery,
   signal: stopping,
+  get terminal() {
+    // Without a terminal no stream for standard input is made.
+    if (!isatty(0) || !isatty(2) || process.env['TERM'] === 'dumb') return undefined;
+    return {
+      input: process.stdin,
+      output: process.stderr,
+      interrupt: () => void process.kill(process.pid, 'SIGINT'),
+    };
+  },
   parting,
   onBegin,
   atLast: (work) => void last.push(work),

@@ -33,7 +33,7 @@ export async function replayCommand(run: string, options: ReplayOptions, io: Run
   if ('problems' in request) return request;
   const where = await copyTarget(run, options, io);
   if ('problems' in where) return where;
-  const ended = await replayRun(where.dir, request, where, flagsOf(options), hostOf(io, view));
+  const ended = await replayRun(where.dir, request, where, flagsOf(options), hostOf(io, view, options));
   if (options.check !== true || 'problems' in ended) return report(ended, options, io);
   return check(where.dir, ended, options, io);
 }

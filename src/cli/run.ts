@@ -1,6 +1,7 @@
 /** `factory run` and `factory resume`: flags become a request, the run's story goes to the terminal or the log. */
 
 import { join } from 'node:path';
+import { openQuestionOf } from '../app/inspect/question.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { resumeRun, startRun } from '../app/run/index.ts';
@@ -16,6 +17,7 @@ import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
 import { openView, type View } from './report/live.ts';
+import { answerCommands, askedText } from './report/question.ts';
 import { painter, summary } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -95,7 +97,7 @@ async function start(
   const workdir = workdirOf(read.graph, flags, io.cwd);
   const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
   if (dirs !== undefined) return usage(dirs.message, dirs.fix);
-  return startRun(read.graph, place, flags, hostOf(io, view, options.notify));
+  return startRun(read.graph, place, flags, hostOf(io, view, options));
 }
 
 async function resumeNamed(
@@ -114,12 +116,7 @@ async function resumeNamed(
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const flags = flagsOf(options);
   const keeps = pipeline === undefined && keepsTexts(recorded.manifest) && !flags.acceptChanges;
-  const ended = await resumeRun(
-    found.dir,
-    keeps ? undefined : read.graph,
-    flags,
-    hostOf(io, view, options.notify),
-  );
+  const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, hostOf(io, view, options));
   return withRecords(found.dir, ended, io, view);
 }
 
@@ -139,8 +136,17 @@ async function withRecords(runDir: string, ended: Finished | Refusal, io: RunHos
 export function report(ended: Finished | Refusal, options: RunOptions, io: RunHost): VerbResult {
   if ('problems' in ended) return ended;
   const { result } = ended;
+  const paint = painter(paints(io, io.outIsTerminal, options.color));
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
-  else if (options.quiet !== true || result.status !== 'completed')
-    io.out(`${summary(result, painter(paints(io, io.outIsTerminal, options.color)))}\n`);
+  else if (options.quiet !== true || result.status !== 'completed') {
+    io.out(`${summary(result, paint)}\n`);
+    if (result.question !== undefined) {
+      const question = openQuestionOf(result.run_dir, result.question, io);
+      // Where a person was asked, the question is on the screen.
+      const lines =
+        io.terminal === undefined ? [askedText(question, paint)] : answerCommands(question, paint);
+      io.out(`${lines.join('\n')}\n`);
+    }
+  }
   return ended.code;
 }

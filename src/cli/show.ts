@@ -11,6 +11,7 @@ import { parsePoint } from '../core/records/names.ts';
 import { findNamed, usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { executionText, nodeTable, orderTable, settingRows, standingText } from './report/inspect.ts';
+import { askedText } from './report/question.ts';
 import { type Paint, painter, rowsText, summary } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -59,7 +60,7 @@ function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo
   const width = io.outIsTerminal ? io.width : 160;
   const { manifest, history } = inspected;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
-  const { result, next, at_node, wake_at, status } = view;
+  const { result, next, at_node, wake_at, status, question } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
     nodeTable(view.nodes, paint, width).join('\n'),
@@ -78,5 +79,6 @@ function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo
         ]),
     ...(next === '' ? [] : [['next', paint.bold(next)] as const]),
   ];
-  return `${texts.join('\n\n')}\n${rowsText(rows, paint).join('\n')}`;
+  const asked = question === null ? [] : ['', askedText(question, paint)];
+  return [texts.join('\n\n'), ...rowsText(rows, paint), ...asked].join('\n');
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import { findNamed } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { causeText } from './report/inspect.ts';
+import { answerCommands } from './report/question.ts';
 import { painter } from './report/run.ts';
 import type { ShowOptions } from './show.ts';
 import type { VerbResult } from './verb.ts';
@@ -21,7 +22,10 @@ export async function whyCommand(
   if (options.json === true) io.out(`${JSON.stringify(why, null, 2)}\n`);
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(`${causeText(why, why.status, paint)}\n`);
+    const { question } = why;
+    io.out(
+      `${[causeText(why, why.status, paint), ...(question === null ? [] : answerCommands(question, paint))].join('\n')}\n`,
+    );
   }
   return 0;
 }

@@ -26,6 +26,8 @@ export const needsAttention = (status: RunSummary['status']): boolean =>
 type StoodRun = Pick<RunSummary, 'status' | 'failedNode' | 'reason' | 'cause' | 'offline' | 'pipeline'> & {
   /** A failed run that has not reached an exit. */
   readonly resumable: boolean;
+  /** A question was answered, and the run has not taken the answer yet. */
+  readonly answered?: boolean;
 };
 
 /** The next command for a run that needs attention; `run` is its id or path on the command line. Where the pipeline has to be
@@ -40,7 +42,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
     case 'paused_disk':
       return `${program} resume ${run}`;
     case 'paused_answer':
-      return `${program} answer ${run}`;
+      return `${program} ${stood.answered === true ? 'resume' : 'answer'} ${run}`;
     case 'paused_quota':
     case 'paused_outage':
       return `${program} resume ${run} --wait`;

@@ -101,9 +101,10 @@ test('why says what failed, where it is written, and what to run next', async ()
     schema_version: _,
     run_id,
     status,
+    question,
     ...same
   } = JSON.parse((await factory(['why'], { json: true })).out);
-  expect([run_id, status, same]).toEqual(['bad', 'failed', cause]);
+  expect([run_id, status, question, same]).toEqual(['bad', 'failed', null, cause]);
 });
 
 test.for([60, 80, 121, 130])('the list of runs fits a terminal of %d columns', async (width) => {

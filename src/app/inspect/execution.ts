@@ -11,6 +11,7 @@ import { once } from '../../core/once.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
+import { type Question, questionSchema } from '../../core/records/question.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { namesIn, readEnds, readPart, tailOf } from '../../platform/files/read.ts';
@@ -81,9 +82,17 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
       why_not: lost,
     })),
     files,
+    question: questionOf(run, row, at.question),
     sandbox: await sandboxOf(run.reader, row),
     withheld,
   };
+}
+
+/** What a human gate asked: of one that waits the question in the state of the run. */
+function questionOf({ history }: InspectedRun, { node, visit }: ExecutionRow, path: string): Question | null {
+  const { question: open } = history.checkpoint;
+  if (open?.node === node && open.visit === visit) return open;
+  return questionSchema().safeParse(isPlain(path) ? jsonOf(path) : undefined).data ?? null;
 }
 
 const isPlain = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;

@@ -5,6 +5,7 @@ import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
+import { givenAnswerOf } from './question.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
 
 /** `NODE@VISIT`. */
@@ -127,6 +128,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       how: howOf(visit),
       ...(visit.restart === undefined ? {} : { restart: visit.restart }),
       replayed: visit.replayed !== undefined,
+      human_answer: visit.answer === undefined ? null : givenAnswerOf(visit.answer),
     };
   });
   const open = unfinished(facts, visits, calls);
@@ -190,6 +192,7 @@ function unfinished(
     next: null,
     how: '',
     replayed: false,
+    human_answer: null,
   };
 }
 

@@ -6,6 +6,7 @@ import { isAgentType, type Node } from '../../core/graph.ts';
 import { unreachable } from '../../core/json.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import type { Context } from '../../core/outcome.ts';
+import { giverWords } from '../../core/question-words.ts';
 import { printed } from '../../run/result.ts';
 import type { RunSummary } from '../../run/summary.ts';
 import type { RunRow } from './shapes.ts';
@@ -17,6 +18,8 @@ export type HeadlineFacts = {
   readonly progress: RunRow['progress'];
   /** The node that runs now; undefined where the pipeline cannot be read. */
   readonly node?: Node | undefined;
+  /** What it asks a person. */
+  readonly question?: RunRow['question'];
   /** What the running node waits for. */
   readonly waiting?: string;
   /** The model or agent of the run. */
@@ -58,12 +61,18 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'paused_disk':
       return 'disk full';
     case 'paused_answer':
-      return 'needs an answer';
+      return asked(facts.question);
     case 'unreadable':
       return reason === '' ? 'files damaged, missing or not readable' : reason;
     default:
       return unreachable(status);
   }
+}
+
+function asked(question: RunRow['question'] = null): string {
+  if (question === null) return 'needs an answer';
+  const { answer, text } = question;
+  return answer === null ? text : `answered ${giverWords(answer)}: ${answer.words}; not resumed`;
 }
 
 /** What a node does: its command, its model or its label. */

@@ -10,6 +10,7 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
+import { openRun } from '../../run/open-run.ts';
 import { jsonOf, namedRun, runIds } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import type { RunList } from '../answers.ts';
@@ -17,6 +18,7 @@ import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
 import { latestToolState, progressIn } from './progress.ts';
+import { openQuestionOf } from './question.ts';
 import type { RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
@@ -120,8 +122,8 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Changes with every change of what a row says; undefined where there is no run. */
 function identityOf(dir: string): string | undefined {
-  const { manifest, checkpoint, journal, result, locks, acts } = layout(dir);
-  const facts = [manifest, checkpoint, journal, result, locks, acts].map((path) => {
+  const { manifest, checkpoint, journal, result, locks, acts, answers } = layout(dir);
+  const facts = [manifest, checkpoint, journal, result, locks, acts, answers].map((path) => {
     const is = statSync(path, { throwIfNoEntry: false });
     return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
   });
@@ -143,7 +145,7 @@ function unreadableRow(name: string, dir: string, error: unknown): RunRow {
       spent: nothingSpent,
     },
     ...{ progress: null, at_node: null, next_node: '', failed_node: null, wake_at: null, delivered: null },
-    ...{ forked_from: null, replay_of: null, next: '', acts: [], run_dir: dir },
+    ...{ forked_from: null, replay_of: null, question: null, next: '', acts: [], run_dir: dir },
   };
 }
 
@@ -168,8 +170,10 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
     summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
+  const question = summary.status === 'paused_answer' ? questionIn(dir, host) : null;
   const headline = headlineOf({
     ...(waiting === undefined ? {} : { waiting }),
+    question,
     summary,
     context: standing.context,
     progress,
@@ -200,8 +204,9 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     delivered,
     forked_from: summary.forkedFrom,
     replay_of: summary.replayOf,
-    next: await nextIn(dir, summary, delivered === false ? start : undefined, host),
-    acts: actsOf(summary, standing.steps, commits > 0),
+    question,
+    next: await nextIn(dir, { ...summary, question }, delivered === false ? start : undefined, host),
+    acts: actsOf(summary, question, standing.steps, commits > 0),
     run_dir: dir,
   };
   return row;
@@ -211,6 +216,13 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
 const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
   madeSchema().safeParse(jsonOf(layout(dir).result)).data ?? { commits: [] };
 
+/** What it asks, as its journal says. */
+function questionIn(dir: string, host: InspectHost): RunRow['question'] {
+  const history = openRun(dir).history();
+  const question = history.ok ? history.checkpoint.question : undefined;
+  return question === undefined ? null : openQuestionOf(dir, question, host);
+}
+
 /** Of a running one, the time until now. */
 function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectHost): number {
   const since = status === 'running' && at !== '' ? clock.now().getTime() - Date.parse(at) : 0;
@@ -219,24 +231,33 @@ function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: Ins
 
 async function nextIn(
   dir: string,
-  summary: RunSummary,
+  summary: RunSummary & Pick<RunRow, 'question'>,
   undelivered: Start | undefined,
   { cwd, called = { program: 'factory' } }: InspectHost,
 ): Promise<string> {
   if (undelivered === undefined) {
-    const stood = { ...summary, resumable: summary.nextNode !== '' };
+    const stood = {
+      ...summary,
+      resumable: summary.nextNode !== '',
+      answered: summary.question?.answer != null,
+    };
     return nextOf(stood, called.program, namedRun(dir, cwd));
   }
   const end = { status: 'completed', exitNode: null, failed: undefined, byModel: false } as const;
   return nextCommand(undelivered, end, dir, cwd, called);
 }
 
-function actsOf({ status, nextNode }: RunSummary, steps: number, commits: boolean): RunRow['acts'] {
+function actsOf(
+  { status, nextNode }: RunSummary,
+  question: RunRow['question'],
+  steps: number,
+  commits: boolean,
+): RunRow['acts'] {
   if (status === 'running') return ['stop'];
   if (status === 'unreadable') return [];
   const resumes = status !== 'completed' && nextNode !== '';
   return [
-    ...(resumes ? (['resume'] as const) : []),
+    ...(resumes ? [question?.answer === null ? ('answer' as const) : ('resume' as const)] : []),
     ...(steps > 0 ? (['fork'] as const) : []),
     ...(status === 'completed' && commits ? (['deliver'] as const) : []),
   ];

@@ -5,10 +5,46 @@ import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
 
 const time = once(() => z.string().describe('RFC 3339, UTC'));
 const ms = once(() => z.number().describe('Milliseconds'));
+
+/** Who answered a question, and what. */
+export const givenAnswerSchema = once(() =>
+  z.object({
+    words: z.string().describe('The label of the option, the text, or both'),
+    choice: z.string().nullable().describe('The node to which the chosen option leads'),
+    text: z.string().nullable(),
+    by: z.string(),
+    at: time(),
+    from: z.enum(answerSources),
+  }),
+);
+export type GivenAnswer = z.infer<ReturnType<typeof givenAnswerSchema>>;
+
+/** What a run asks a person. */
+export const openQuestionSchema = once(() =>
+  questionSchema()
+    .pick({ id: true, mode: true, text: true, after: true, text_to: true, timeout_action: true })
+    .extend({
+      options: z.array(
+        questionSchema().shape.options.element.extend({
+          command: z.string().describe('The command that chooses it'),
+        }),
+      ),
+      text_command: z
+        .string()
+        .nullable()
+        .describe('The command that answers with a text; null: none is taken'),
+      default: z.string().nullable().describe('Label of the default choice'),
+      asked_at: time(),
+      deadline: time().nullable().describe('RFC 3339, UTC; null: it waits without limit'),
+      answer: givenAnswerSchema().nullable().describe('Given already; the run takes it when it is resumed'),
+    }),
+);
+export type OpenQuestion = z.infer<ReturnType<typeof openQuestionSchema>>;
 
 /** A run in a list. */
 export const runRowSchema = once(() =>
@@ -49,8 +85,11 @@ export const runRowSchema = once(() =>
       .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
       .nullable(),
     replay_of: z.string().nullable(),
+    question: openQuestionSchema().nullable().describe('What it asks a person; null if it asks nothing'),
     next: z.string().describe('The command to run next; empty if there is none'),
-    acts: z.array(z.enum(['stop', 'resume', 'fork', 'deliver'])).describe('What can be done with it now'),
+    acts: z
+      .array(z.enum(['answer', 'stop', 'resume', 'fork', 'deliver']))
+      .describe('What can be done with it now'),
     run_dir: z.string(),
   }),
 );
@@ -86,6 +125,7 @@ export const executionRowSchema = once(() =>
       .exactOptional()
       .describe('The number of the restart that its edge made; absent without `loop_restart`'),
     replayed: z.boolean(),
+    human_answer: givenAnswerSchema().nullable().describe('Of a human gate; null for any other node'),
   }),
 );
 export type ExecutionRow = z.infer<ReturnType<typeof executionRowSchema>>;
@@ -217,6 +257,7 @@ export const executionViewSchema = once(() =>
   executionRowSchema().extend({
     schema_version: z.literal(1),
     excerpt: z.string().describe('The lines of its output that say what failed; else empty'),
+    question: questionSchema().nullable().describe('Of a human gate; null for any other node'),
     commands: z.array(z.object({ command: z.string(), exit_code: z.int().nullable() })),
     prompt: shownTextSchema().nullable(),
     answer: shownTextSchema().nullable(),

@@ -45,6 +45,10 @@ const signs = {
     character: '?',
     shape: `${ring}<path d="M6 6.2a2 2 0 1 1 2.7 2c-.5.2-.7.5-.7 1.1M8 11.4v.1" ${stroke}/>`,
   },
+  question: {
+    character: '?',
+    shape: `<circle cx="8" cy="8" r="7.5" fill="currentColor"/><path d="M5.8 6.2a2.2 2.2 0 1 1 3 2c-.6.3-.8.6-.8 1.3M8 12v.1" ${inner}/>`,
+  },
   empty: { character: '·', shape: `<circle cx="8" cy="8" r="4.5" ${stroke}/>` },
 } as const;
 
@@ -68,7 +72,7 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   paused_auth: suspended,
   paused_billing: suspended,
   paused_disk: suspended,
-  paused_answer: { ...suspended, word: 'needs an answer' },
+  paused_answer: { word: 'needs an answer', tone: 'warn', sign: 'question' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },
   skipped: { word: 'skipped', tone: 'quiet', sign: 'dash' },
   waiting: { word: 'waiting', tone: 'quiet', sign: 'empty' },

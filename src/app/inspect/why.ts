@@ -4,6 +4,7 @@ import { localTime } from '../../core/amounts.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
+import { dueWords, giverWords, optionWords } from '../../core/question-words.ts';
 import type { EndCause } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
@@ -14,7 +15,7 @@ import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
-import type { Cause } from './shapes.ts';
+import type { Cause, OpenQuestion } from './shapes.ts';
 
 const most = { lines: 5, characters: 400 } as const;
 
@@ -22,8 +23,8 @@ const most = { lines: 5, characters: 400 } as const;
 export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyReport | Refusal> {
   const run = await readForViews(dir, host);
   if ('problems' in run) return run;
-  const { run_id, status } = run.row;
-  return { schema_version: 1, run_id, status, ...(await whyOf(run)) };
+  const { run_id, status, question } = run.row;
+  return { schema_version: 1, run_id, status, question, ...(await whyOf(run)) };
 }
 
 /** The cause; of a run that runs or completed, what it does or has done. */
@@ -120,13 +121,14 @@ function standing(run: InspectedRun): readonly string[] {
     case 'paused_auth':
     case 'paused_billing':
     case 'paused_disk':
-    case 'paused_answer':
       return [
         `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
         row.reason,
         ...(parked === undefined ? [] : [`since ${localTime(parked.since)}`]),
         kept,
       ];
+    case 'paused_answer':
+      return row.question === null ? [row.reason] : askedLines(row.question);
     case 'interrupted':
       return [
         `${row.reason === '' ? 'stopped' : row.reason}${signal === undefined ? '' : ` by ${signal}`} at ${localTime(at)}`,
@@ -147,6 +149,26 @@ function standing(run: InspectedRun): readonly string[] {
     default:
       return unreachable(row.status);
   }
+}
+
+/** The question, the result before it and its deadline; of an answered one who answered. */
+function askedLines(question: OpenQuestion): string[] {
+  const { id, after, options, text_to, asked_at, answer } = question;
+  const choices = [...options.map(optionWords), ...(text_to === null ? [] : ['a text'])].join(', ');
+  const due = dueWords(question, question.default);
+  return [
+    ...(after === null
+      ? []
+      : [
+          `after ${after.node}: ${after.outcome.replaceAll('_', ' ')}${after.notes === '' ? '' : `, ${after.notes}`}`,
+        ]),
+    `${id} asks: ${question.text}`,
+    `it takes: ${choices}`,
+    `asked at ${localTime(asked_at)}${due === '' ? '' : `; ${due}`}`,
+    ...(answer === null
+      ? []
+      : [`answered ${giverWords(answer)} at ${localTime(answer.at)}: a resume takes the answer`]),
+  ];
 }
 
 /** Who had the run when it crashed. */

@@ -47,8 +47,14 @@ export async function carryOn(
     const waited = ended !== undefined || (sleeping === 'slept' && !flags.acceptChanges);
     ended = await resume(existing, reader, now, host, waited);
   }
-  return ended;
+  return host.signal.aborted ? interruptedWait(ended) : ended;
 }
+
+/** A signal has ended the wait for an answer: the run stays suspended, and this process ends as an interrupted one. */
+const interruptedWait = (ended: Finished | Refusal): Finished | Refusal =>
+  'result' in ended && ended.result.status === pausedBy('answer')
+    ? { result: { ...ended.result, exit_code: 130 }, code: 130 }
+    : ended;
 
 /** Whether this process resumes the run after its suspension; of one that asks a person, after the answer. */
 async function resumesAgain(

@@ -3,6 +3,7 @@ import { elapsedWords, localSeconds } from '../../core/amounts.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { RunEvent } from '../../core/events.ts';
 import { reasonWithAttribution, waitWords } from '../../core/outcome.ts';
+import { giverWords } from '../../core/question-words.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { oneLine, type Paint, painter } from './run.ts';
 import { stateSign } from './states.ts';
@@ -128,6 +129,14 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   ScenarioRerun: ({ result }) => ({
     sign: again,
     rest: `run again in a clean copy: ${result === 'passed' ? 'passed' : `failed ${result}`}`,
+  }),
+  InterviewCompleted: ({ answer, by, from }) => ({
+    sign: (paint) => stateSign('paused_answer', paint),
+    rest: `answered ${giverWords({ by, from })}: ${answer}`,
+  }),
+  InterviewTimeout: ({ answer }) => ({
+    sign: (paint) => stateSign('paused_answer', paint),
+    rest: `not answered in time${answer === '' ? '' : `: ${answer}`}`,
   }),
   GuardrailViolation: ({ paths }) => ({
     sign: (paint) => paint.red('!'),

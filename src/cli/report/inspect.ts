@@ -5,14 +5,16 @@ import type {
   Cause,
   ExecutionGroup,
   ExecutionView,
+  GivenAnswer,
   NodeRow,
   RunRow,
   RunView,
 } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
-import { costWords, countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
+import { costWords, countedItems, elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { isPaused } from '../../core/outcome.ts';
+import { giverWords, optionWords } from '../../core/question-words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow } from './run.ts';
@@ -25,7 +27,7 @@ export const storyOf = ({ headline, reason, status, replay_of, forked_from }: Ru
   [
     replay_of === null ? '' : `replay of ${replay_of}`,
     forked_from === null || forked_from.run_id === replay_of ? '' : `fork of ${forkWords(forked_from)}`,
-    isPaused(status) && reason !== '' ? `${headline}: ${reason}` : headline,
+    isPaused(status) && status !== 'paused_answer' && reason !== '' ? `${headline}: ${reason}` : headline,
   ]
     .filter((words) => words !== '')
     .join('; ');
@@ -157,6 +159,10 @@ export function causeText(cause: Cause, status: Status, paint: Paint): string {
   ].join('\n');
 }
 
+/** `Approve, by ada on the page at 14:05`; of none the reason. */
+const answerWords = (answer: GivenAnswer): string =>
+  `${oneLine(answer.words, 400) || 'none'}, ${giverWords(answer)} at ${localTime(answer.at)}`;
+
 /** The page of one execution. */
 export function executionText(view: ExecutionView, folder: string, paint: Paint): string {
   const label = view.label === view.node ? '' : `  ${paint.dim(view.label)}`;
@@ -164,6 +170,9 @@ export function executionText(view: ExecutionView, folder: string, paint: Paint)
   const indent = ' '.repeat(12);
   const rows = [
     ...(view.reason === '' ? [] : [['reason', foreign(view.reason, indent)] as const]),
+    ...(view.question === null ? [] : [['asked', foreign(view.question.text, indent)] as const]),
+    ...(view.question?.options ?? []).map((option) => ['', oneLine(optionWords(option), 200)] as const),
+    ...(view.human_answer === null ? [] : [['answer', answerWords(view.human_answer)] as const]),
     ...(view.class === null ? [] : [['class', view.class] as const]),
     ...(view.notes === '' ? [] : [['notes', foreign(view.notes, indent)] as const]),
     ...(view.group === 'run' ? [] : [['group', view.group] as const]),

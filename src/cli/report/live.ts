@@ -22,6 +22,8 @@ export interface View {
   warn(found: Diagnostic, text: string | undefined): void;
   /** Removes the progress line before other output. */
   clear(): void;
+  /** Standard error is for programs. */
+  readonly isJson: boolean;
 }
 
 /** `every` updates the progress line. */
@@ -60,6 +62,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
       log,
       warn,
       clear: () => {},
+      isJson: json,
       watcher: {
         event: exitsHeld(
           (event) => {
@@ -81,6 +84,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
   const screen = openScreen(io, colour, level === 'debug', { of: now, now });
   return {
     clear: screen.clear,
+    isJson: false,
     // Between live lines only warnings and errors are logged.
     log: (at, message, fields) => {
       if ((at === 'info' || at === 'debug') && level !== 'debug') return;

@@ -64,6 +64,8 @@ export const layout = (run: string) => {
     followed: `${at}.replay`,
     /** What people asked for from outside (start, stop, deliver, …), one act a line. Not covered by hashes. */
     acts: `${at}acts.jsonl`,
+    /** Hashes of the tokens with which notices let people answer, one a line. Not covered by hashes. No node can have this name. */
+    answerTokens: `${at}answer-tokens.txt`,
     /** What the run prints in the background; each process appends. Not covered by hashes. No node can have this name. */
     log: `${at}run.log`,
     /** What the node that runs now prints and its model says, masked: one `LiveText` a line, replaced by each execution.
@@ -105,6 +107,7 @@ export const nodeLayout = (dir: string) => ({
   output: `${dir}/output.json`,
   toolState: `${dir}/state.json`,
   context: `${dir}/context.json`,
+  question: `${dir}/question.json`,
   visits: `${dir}/visits`,
 });
 

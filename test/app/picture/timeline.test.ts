@@ -10,7 +10,14 @@ type Row = Partial<ExecutionRow> & { readonly node: string; readonly from: numbe
 const row = ({ from, to, ...more }: Row): ExecutionRow => ({
   ...{ visit: 1, type: 'tool', label: more.node, state: 'success', waited_ms: 0, waits: [], model_ms: 0 },
   ...{ attempts: 1, class: null, reason: '', notes: '', cost_usd: 0, usage: null, group: 'g', next: null },
-  ...{ how: '', replayed: false, began_at: time(from), ended_at: time(to), took_ms: (to - from) * 1000 },
+  ...{
+    how: '',
+    replayed: false,
+    human_answer: null,
+    began_at: time(from),
+    ended_at: time(to),
+    took_ms: (to - from) * 1000,
+  },
   ...more,
 });
 

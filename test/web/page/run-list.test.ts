@@ -23,6 +23,7 @@ const run = (facts: Partial<RunRow>): RunRow => ({
   delivered: null,
   forked_from: null,
   replay_of: null,
+  question: null,
   next: '',
   acts: [],
   run_dir: '/runs/r',

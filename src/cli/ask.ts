@@ -1,0 +1,85 @@
+/** Asks a person on the terminal. */
+
+import { Writable } from 'node:stream';
+import { optionsNamed, takesEmptyText } from '../core/human-gate.ts';
+import { defaultLabel, optionWords } from '../core/question-words.ts';
+import type { Question } from '../core/records/question.ts';
+import type { Io, Terminal } from './io.ts';
+import { questionText } from './report/question.ts';
+import { painter } from './report/run.ts';
+
+type GivenAnswer = { readonly choice: string } | { readonly text: string };
+
+/** Shows the question and reads an answer; undefined without one: at the end of input, on Escape or Ctrl-C, and when the
+ *  signal fires because another answer was first. */
+export async function askOnTerminal(
+  question: Question,
+  { input, output, interrupt }: Terminal,
+  {
+    io,
+    colour,
+    signal,
+  }: { readonly io: Pick<Io, 'err' | 'width'>; readonly colour: boolean; readonly signal: AbortSignal },
+): Promise<GivenAnswer | undefined> {
+  // Loaded only when a question is asked.
+  const { isCancel, text } = await import('@clack/prompts');
+  io.err(`${questionText({ ...question, default: defaultLabel(question) }, painter(colour))}\n`);
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  const pressed = (_: unknown, key: { ctrl?: boolean; name?: string } | undefined) => {
+    if (key?.ctrl !== true) return;
+    if (key.name === 'd') end();
+    // The terminal is in raw mode and sends no signal.
+    if (key.name === 'c') interrupt();
+  };
+  input.on('keypress', pressed).once('end', end).once('close', end);
+  try {
+    const typed = await text({
+      message: promptWords(question),
+      withGuide: false,
+      input,
+      output: drawnOn(output, io, colour),
+      signal: AbortSignal.any([signal, ended.signal]),
+      validate: (line) => typedProblem(question, line ?? ''),
+    });
+    return isCancel(typed) ? undefined : meant(question, typed ?? '');
+  } finally {
+    input.off('keypress', pressed).off('end', end).off('close', end);
+  }
+}
+
+const keysOf = ({ options }: Pick<Question, 'options'>): string => options.map(({ key }) => key).join(' or ');
+
+function promptWords(question: Question): string {
+  const { options, text_to } = question;
+  const what =
+    options.length === 0 ? 'the answer' : `${keysOf(question)}${text_to === null ? '' : ', or a text'}`;
+  return `Type ${what}, then Enter (Ctrl-C: not now)`;
+}
+
+function meant({ options }: Question, line: string): GivenAnswer {
+  const [option, ...more] = optionsNamed(options, line);
+  return option === undefined || more.length > 0 ? { text: line } : { choice: option.key };
+}
+
+function typedProblem(question: Question, line: string): string | undefined {
+  const isEmpty = line.trim() === '';
+  if (isEmpty ? takesEmptyText(question) : question.text_to !== null) return undefined;
+  if (optionsNamed(question.options, line).length === 1) return undefined;
+  return isEmpty
+    ? `type ${keysOf(question)}`
+    : `there is no option "${line.trim()}": ${question.options.map(optionWords).join(', ')}`;
+}
+
+/** The terminal with a width also where it does not know its own, and without colours where they are not wanted. */
+function drawnOn(output: Writable, io: Pick<Io, 'width'>, colour: boolean): Writable {
+  const drawn = new Writable({
+    decodeStrings: false,
+    write(piece: unknown, _, done) {
+      const text = String(piece);
+      output.write(colour ? text : text.replace(/\x1b\[[\d;]*m/g, ''));
+      done();
+    },
+  });
+  return Object.defineProperty(drawn, 'columns', { get: () => io.width });
+}

@@ -1,0 +1,42 @@
+/** A question to a person and its answer in words, and what a person's words mean to it. Pure. */
+import { localTime } from './amounts.ts';
+import type { AnswerSource, Question, TakenAnswer } from './records/question.ts';
+
+type Option = Pick<Question['options'][number], 'key' | 'label' | 'to'>;
+/** `[A] Approve` */
+export const optionWords = ({ key, label }: Pick<Option, 'key' | 'label'>): string => `[${key}] ${label}`;
+
+/** What was answered: the label of the option, else the text; empty where none came in time. */
+export const givenWords = ({ label, choice, text }: Pick<TakenAnswer, 'label' | 'choice' | 'text'>): string =>
+  label ?? choice ?? (text === '' ? '(empty)' : (text ?? ''));
+
+const sources: Readonly<Record<AnswerSource, string>> = {
+  terminal: 'terminal',
+  command: 'command',
+  page: 'page',
+  api: 'API',
+  library: 'library',
+  timeout: 'because the time was up',
+  auto: 'automatically',
+};
+
+/** `by ada (page)` */
+export const giverWords = ({ by, from }: Pick<TakenAnswer, 'by' | 'from'>): string =>
+  from === 'timeout' || from === 'auto' ? sources[from] : `by ${by} (${sources[from]})`;
+
+/** What happens when the time is up; empty for a question that waits without limit. `otherwise`: the label of the default. */
+export function dueWords(
+  { deadline, timeout_action }: Pick<Question, 'deadline' | 'timeout_action'>,
+  otherwise: string | null,
+): string {
+  if (deadline === null) return '';
+  const what = otherwise === null || timeout_action === 'fail' ? 'the node fails' : `it is ${otherwise}`;
+  return `without an answer ${what} at ${localTime(deadline)}`;
+}
+
+/** The label of the default choice. */
+export const defaultLabel = ({
+  default: otherwise,
+  options,
+}: Pick<Question, 'default' | 'options'>): string | null =>
+  options.find(({ to }) => to === otherwise)?.label ?? otherwise;
