@@ -5,6 +5,7 @@ import { startDetached } from '../app/detach.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';
+import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
@@ -108,6 +109,12 @@ async function serve(
   actual = listening.port;
   // The first reading of many runs takes a second: so it begins before the first request.
   web.runs.rows().catch(() => {});
+  if (!web.readOnly) {
+    const { resumeAnsweredRuns } = await import('../web/answered-runs.ts');
+    void resumeAnsweredRuns(web, (text) => io.err(`${text}\n`)).catch((error: unknown) => {
+      io.err(`answers of runs are not watched any more: ${systemWords(error)}\n`);
+    });
+  }
   return { port: actual, runsDir, signal, close: listening.close };
 }
 

@@ -110,6 +110,20 @@ export const resumeBodySchema = once(() =>
 );
 export type ResumeBody = z.infer<ReturnType<typeof resumeBodySchema>>;
 
+export const answerBodySchema = once(() =>
+  z.strictObject({
+    question: z
+      .string()
+      .max(300)
+      .exactOptional()
+      .describe('`NODE@VISIT`: a later question is not answered by mistake; default the open one'),
+    choice: flagText().exactOptional().describe('Key, label or target of an option'),
+    text: z.string().max(100_000).exactOptional().describe('Where the question takes one'),
+    by: flagText().exactOptional().describe('Who answers; default: where the answer comes from'),
+  }),
+);
+export type AnswerBody = z.infer<ReturnType<typeof answerBodySchema>>;
+
 const pointText = once(() =>
   z
     .string()

@@ -22,11 +22,13 @@ const named = {
   PipelineList: answers.pipelineListSchema,
   FolderFiles: contract.folderFilesSchema,
   StartBody: contract.startBodySchema,
+  AnswerBody: contract.answerBodySchema,
   StopBody: contract.stopBodySchema,
   ResumeBody: contract.resumeBodySchema,
   ForkBody: contract.forkBodySchema,
   DeliverBody: contract.deliverBodySchema,
   StartReport: answers.startReportSchema,
+  AnswerReport: answers.answerReportSchema,
   StopReport: answers.stopReportSchema,
   DeliveryReport: answers.deliveryReportSchema,
 } as const;

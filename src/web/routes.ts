@@ -130,6 +130,14 @@ export const routes = {
     answers: answers.startReportSchema,
     status: 202,
   },
+  answer: {
+    method: 'post',
+    path: '/api/v1/runs/:id/answer',
+    about: 'Answer the question of a run, which is resumed then. Also with the token of a notice',
+    params: run,
+    body: contract.answerBodySchema,
+    answers: answers.answerReportSchema,
+  },
   stop: {
     method: 'post',
     path: '/api/v1/runs/:id/stop',

@@ -99,11 +99,14 @@ export const ourHostOnly =
     );
   };
 
-/** Of the API: no token, no answer. */
+/** The header with the token of a notice, which answers one question of one run. */
+export const answerTokenHeader = 'X-Factory-Answer-Token';
+
+/** Of the API: no token, no answer. `mayAnswer`: whether a run has given out the token of a notice. */
 export const withTokenOnly =
-  (access: Access): MiddlewareHandler =>
+  (access: Access, mayAnswer: (run: string, token: string) => boolean): MiddlewareHandler =>
   async (c, next) => {
-    const way = wayIn(c, access);
+    const way = wayIn(c, access) ?? (isNotice(c, mayAnswer) ? 'bearer' : undefined);
     if (way === undefined)
       return problem(
         401,
@@ -121,6 +124,13 @@ export const withTokenOnly =
       );
     return next();
   };
+
+/** Whether the request answers a question with the token of a notice. */
+function isNotice(c: Context, mayAnswer: (run: string, token: string) => boolean): boolean {
+  const token = c.req.header(answerTokenHeader);
+  const [, run] = /^\/api\/v1\/runs\/([^/]+)\/answer$/.exec(c.req.path) ?? [];
+  return c.req.method === 'POST' && run !== undefined && token !== undefined && mayAnswer(run, token);
+}
 
 /** `GET /…?token=TOKEN`: the token becomes a cookie, and the address loses it. */
 export const tokenExchange =

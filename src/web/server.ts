@@ -1,6 +1,7 @@
 /** The HTTP server: checks, endpoints, the page. */
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';
+import { isAnswerToken } from '../app/run/answer-token.ts';
 import { DiskStop, diskError } from '../platform/files/disk-error.ts';
 import { diskWords, inTheWay, isCode } from '../platform/files/write.ts';
 import { schemaProblems } from '../run/unreadable.ts';
@@ -18,7 +19,11 @@ const largestBody = 1024 * 1024;
 export function webApp(web: Web, access: Access, page: PageAssets, internal: (error: unknown) => void): Hono {
   const app = new Hono();
   app.use('*', boundHeaders, ourHostOnly(access));
-  app.use('/api/*', withTokenOnly(access));
+  const mayAnswer = (id: string, token: string) => {
+    const run = servedRun(web, id);
+    return run !== undefined && isAnswerToken(run.dir, token);
+  };
+  app.use('/api/*', withTokenOnly(access, mayAnswer));
   for (const name of Object.keys(routes) as ApiRouteName[]) addRoute(app, name, web);
   for (const [path, allowed] of methodsByPath())
     app.all(path, (c) =>

@@ -100,7 +100,9 @@ async function acted(
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
-  asked.push({ path, body: JSON.parse(Buffer.concat(parts).toString()) });
+  const body = JSON.parse(Buffer.concat(parts).toString());
+  asked.push({ path, body });
+  if (path.endsWith('/answer')) return answered(body, response);
   const commits = [{ commit: 'abcdef1234567890', subject: 'Links' }];
   json(response, {
     ...{
@@ -115,6 +117,13 @@ async function acted(
     },
     ...{ needed: [], notes: [], pushed: null, next: '' },
   });
+}
+
+/** Somebody else has chosen before who chooses `ship`. */
+function answered(body: { choice?: string; text?: string }, response: ServerResponse): void {
+  if (body.choice === 'ship')
+    json(response, { code: 'answer-taken', message: 'ada answered first: Request changes', fix: '' }, 409);
+  else json(response, { question: 'gate@2', resumed: 'background', why: '' });
 }
 
 function ofRun(

@@ -38,6 +38,7 @@ const plain: RunRow = {
   delivered: null,
   forked_from: null,
   replay_of: null,
+  question: null,
   next: '',
   acts: [],
   run_dir: '/runs/r',
@@ -120,6 +121,32 @@ const states: readonly Partial<RunRow>[] = [
     started_at: '',
     ended_at: ago(3000),
   },
+  {
+    ...wants,
+    title: 'release',
+    status: 'paused_answer',
+    headline: 'Ship it? The tests passed, two of them only at the second attempt.',
+    at_node: 'gate',
+    acts: ['answer', 'fork'],
+    next: 'factory answer 01M8 gate@2',
+    ended_at: ago(5),
+    question: {
+      ...{ id: 'gate@2', mode: 'freeform', timeout_action: 'default', answer: null },
+      text: 'Ship it?\nThe tests passed, two of them only at the second attempt.',
+      after: {
+        node: 'verify',
+        outcome: 'success',
+        notes: 'exit code 0',
+        output: 'ok 1 - opens\nok 2 - closes\n',
+      },
+      options: [
+        { key: 'A', label: 'Approve', to: 'ship', command: 'factory answer 01M8 gate@2 --choice A' },
+        { key: 'R', label: 'Request changes', to: 'fix', command: 'factory answer 01M8 gate@2 --choice R' },
+      ],
+      ...{ text_to: 'fix', text_command: 'factory answer 01M8 gate@2 --text TEXT', default: 'Approve' },
+      ...{ asked_at: ago(5), deadline: ago(-55) },
+    },
+  },
 ];
 
 /** `count` runs: one in each state, then more that ended earlier. */
@@ -163,6 +190,7 @@ class Story {
       next: null,
       how: state === 'fail' ? 'outcome=fail' : 'outcome=success',
       replayed: false,
+      human_answer: null,
     });
     this.at += took + 10;
     return `${node}@${visit}`;
@@ -365,6 +393,7 @@ export function madeExecution(row: ExecutionRow, output: string): ExecutionView 
   return {
     schema_version: 1,
     ...row,
+    question: null,
     excerpt: failed ? "not ok 3 - finds a broken anchor\n    expected [ 'archive/2023.md' ]" : '',
     commands: row.usage === null ? [{ command: 'npm test', exit_code: failed ? 1 : 0 }] : [],
     prompt: row.usage === null ? null : text('prompt.md', '# Task\n\nPropose the smallest change.\n'),

@@ -4,16 +4,17 @@ import { inChromium, openPage, overflow, violations } from './chromium.ts';
 import { type MadeServer, madeServer } from './made-server.ts';
 
 const id = (at: number): string => `01M8000${at}ABCDEFGHJKMNPQRS`;
-const [failed, suspended, running, completed] = [id(0), id(1), id(3), id(4)];
+const [failed, suspended, running, completed, asking] = [id(0), id(1), id(3), id(4), id(8)];
 
 /** Path, text that shows that the view is complete, keys to press first. */
 const views: readonly (readonly [path: string, ready: string, ...keys: string[]])[] = [
   ['/', 'acceptance failed: totals.test'],
-  ['/?only=attention', '3 of 12 runs', 'j'],
+  ['/?only=attention', '4 of 12 runs', 'j'],
   ['/', 'Keyboard shortcuts', '?'],
   ['/new', 'This command does the same'],
   [`/runs/${failed}`, 'WO-02 used its 3 attempts'],
   [`/runs/${suspended}`, 'resumes at'],
+  [`/runs/${asking}`, 'continues with ship'],
   [`/runs/${running}/nodes/verify`, 'ok 1'],
   [`/runs/${failed}/nodes/verify@2`, 'finds a broken anchor'],
   [`/runs/${completed}/nodes/plan?show=prompt`, 'Propose the smallest change'],

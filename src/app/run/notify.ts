@@ -1,23 +1,30 @@
 /** `--notify`: tells a command or a server how a run has ended, or that it needs attention. */
 import { createHmac, randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Environment, Spawn } from '../../core/contracts/process.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
+import type { Question } from '../../core/records/question.ts';
 import type { RunResult } from '../../core/records/result.ts';
 import { jittered } from '../../core/retry.ts';
+import { systemWords } from '../../platform/files/write.ts';
 import { type Post, realPost } from '../../platform/http.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { realSpawn } from '../../platform/process/spawn.ts';
+import type { Called } from '../../run/next-command.ts';
 import { needsAttention } from '../../run/next-command.ts';
 import { openRun } from '../../run/open-run.ts';
+import { openQuestionOf } from '../inspect/question.ts';
 import { titleOf } from '../inspect/title.ts';
 import { storedGraph } from '../read-pipeline.ts';
+import { newAnswerToken } from './answer-token.ts';
 
 /** How a process has left a run: with a result, or by an error, with its message. */
 export type RunLeft = { readonly result: RunResult } | { readonly broke: string; readonly next: string };
 
 export type NotifyHost = {
   readonly cwd: string;
+  readonly called?: Called;
   readonly env: Environment;
   readonly clock: Clock;
   readonly log: Log;
@@ -39,7 +46,7 @@ export async function notify(target: string, runDir: string, left: RunLeft, host
   const id = randomUUID();
   const sentAt = host.clock.now().toISOString();
   try {
-    const facts = await factsOf(runDir, left);
+    const facts = await factsOf(runDir, left, host);
     const body = JSON.stringify({ schema_version: 1, delivery_id: id, sent_at: sentAt, ...facts });
     const send = isUrl(target) ? toServer : toCommand;
     for (let attempt = 0; ; attempt++) {
@@ -57,7 +64,7 @@ export async function notify(target: string, runDir: string, left: RunLeft, host
 export const isUrl = (target: string): boolean => /^https?:\/\//i.test(target);
 
 /** The facts of the notice: nothing in it is a secret, and no text of a holdout. */
-async function factsOf(runDir: string, left: RunLeft) {
+async function factsOf(runDir: string, left: RunLeft, host: NotifyHost) {
   const read = await openRun(runDir).manifest();
   const manifest = read.ok ? read.manifest : undefined;
   const title = manifest === undefined ? '' : await titleOf(runDir, manifest, storedGraph(manifest));
@@ -73,8 +80,22 @@ async function factsOf(runDir: string, left: RunLeft) {
     ...about,
     ...{ status, needs_attention: needsAttention(status), exit_code, reason, next },
     ...(wake_at === undefined ? {} : { wake_at }),
+    ...(left.result.question === undefined ? {} : askedFacts(runDir, left.result.question, host)),
     ...{ spent, elapsed_ms, run_dir: runDir },
   };
+}
+
+/** The question, and how a program answers it: of a server (`factory serve`) over the runs directory the path, with the token that is
+ *  good for this question only. */
+function askedFacts(runDir: string, asked: Question, host: NotifyHost) {
+  const question = openQuestionOf(runDir, asked, host);
+  const path = `/api/v1/runs/${basename(runDir)}/answer`;
+  try {
+    return { question, answer: { path, token: newAnswerToken(runDir, question.id) } };
+  } catch (error) {
+    host.log('warn', 'the notice has no token for an answer', { why: systemWords(error) });
+    return { question };
+  }
 }
 
 type Notice = { readonly id: string; readonly sentAt: string; readonly body: string };

@@ -1,14 +1,12 @@
 /** What the page can do: start, stop, resume, fork and deliver runs. Each leaves a line in `acts.jsonl`. */
 import { resolve } from 'node:path';
-import * as z from 'zod';
 import { placeWords, recordAct } from '../../app/acts.ts';
 import type { OfferedPipeline, StartReport } from '../../app/answers.ts';
 import { deliverRun } from '../../app/deliver.ts';
-import { reportOfStart } from '../../app/detach.ts';
+import { problemOfStart, reportOfStart } from '../../app/detach.ts';
 import { offeredPipelines } from '../../app/pipelines.ts';
 import { reportOfStop, stopRun } from '../../app/stop.ts';
-import { type Json, jsonIn } from '../../core/json.ts';
-import { once } from '../../core/once.ts';
+import type { Json } from '../../core/json.ts';
 import { innerPath } from '../../core/records/names.ts';
 import { staysInside } from '../../platform/files/inside.ts';
 import { newRunId } from '../../run/runs.ts';
@@ -64,7 +62,7 @@ type Fact = { readonly what: string; readonly [detail: string]: Json };
 
 /** The line in `acts.jsonl`. Without it, on a full disk or in a run that was removed meanwhile, the act has happened all
  *  the same: an error would make people repeat it. */
-function record(web: Web, dir: string, act: Fact): void {
+export function recordPageAct(web: Web, dir: string, act: Fact): void {
   try {
     recordAct(dir, { who, ...act }, web.clock);
   } catch {}
@@ -81,23 +79,14 @@ async function begin(
   source?: string,
 ): Promise<StartReport | Response> {
   const started = await web.start([...argv, ...hidden, '--json']);
-  if (started.kind === 'ended' && started.code !== 0) return refused(started.stdout, started.stderr);
+  if (started.kind === 'ended' && started.code !== 0) {
+    const { message, fix } = problemOfStart(started);
+    return problem(409, 'refused', message, fix);
+  }
   const dir = resolve(web.runsDir, runId);
   const answer = reportOfStart(started, argv, { dir, program: web.called?.program });
-  record(web, source ?? answer.run_dir, act);
+  recordPageAct(web, source ?? answer.run_dir, act);
   return answer;
-}
-
-const refusedSchema = once(() =>
-  z.object({ problems: z.array(z.object({ message: z.string(), fix: z.string().default('') })).min(1) }),
-);
-
-/** What a command that did nothing has printed, as an answer. */
-function refused(out: string, err: string): Response {
-  const read = refusedSchema().safeParse(jsonIn(out));
-  if (!read.success) return problem(409, 'refused', err.trim().split('\n', 1)[0] || 'the command failed');
-  const [first] = read.data.problems;
-  return problem(409, 'refused', first?.message ?? '', first?.fix ?? '');
 }
 
 /** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the

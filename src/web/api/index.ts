@@ -1,6 +1,7 @@
 /** Every endpoint's function. */
 import type { Handlers } from '../web.ts';
 import { actsApi } from './acts.ts';
+import { answersApi } from './answers.ts';
 import { changesApi } from './changes.ts';
 import { eventsApi } from './events.ts';
 import { executionsApi } from './executions.ts';
@@ -16,4 +17,5 @@ export const handlers: Handlers = {
   ...picturesApi,
   ...folderApi,
   ...actsApi,
+  ...answersApi,
 };

@@ -1,6 +1,7 @@
 /** The HTTP API as this page uses it. */
 
 import type {
+  AnswerReport,
   ChangeList,
   DeliveryReport,
   EventPage,
@@ -11,6 +12,7 @@ import type {
 } from '../../app/answers.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type {
+  AnswerBody,
   ApiError,
   DeliverBody,
   FolderFiles,
@@ -75,6 +77,7 @@ export const api = {
   files: () => json<FolderFiles>('/api/v1/files'),
   start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
   stop: (run: string) => json<StopReport>(`${runPath(run)}/stop`, {}),
+  answer: (run: string, body: AnswerBody) => json<AnswerReport>(`${runPath(run)}/answer`, body),
   resume: (run: string, body: Partial<ResumeBody>) => json<StartReport>(`${runPath(run)}/resume`, body),
   fork: (run: string, body: ForkBody) => json<StartReport>(`${runPath(run)}/fork`, body),
   deliver: (run: string, body: Partial<DeliverBody>) => json<DeliveryReport>(`${runPath(run)}/deliver`, body),

@@ -11,6 +11,7 @@ import { pathEnd, tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
+import { QuestionPanel } from './question.tsx';
 
 export function Headline({ run }: { run: RunView }) {
   const { cause } = run;
@@ -18,11 +19,12 @@ export function Headline({ run }: { run: RunView }) {
     <header class="run-head">
       <div class="run-first">
         <h1>
-          <State state={run.status} /> {cause === null ? run.title : cause.headline}
+          <State state={run.status} /> {cause === null || run.question !== null ? run.title : cause.headline}
         </h1>
         <Meta run={run} />
       </div>
       {cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>}
+      <QuestionPanel run={run} />
       <div class="buttons">
         <ActButtons run={run} />
         {run.status === 'running' && (
@@ -40,7 +42,7 @@ export function Headline({ run }: { run: RunView }) {
         )}
         {run.next !== '' && <Command text={run.next} label="Copy the next command" />}
       </div>
-      {cause !== null && <CauseLines run={run} />}
+      {cause !== null && run.question === null && <CauseLines run={run} />}
       <Origin run={run} />
       <p class="hidden" role="status">
         {`${lookOf(run.status).word}: ${cause?.headline ?? run.headline}`}
@@ -102,7 +104,8 @@ function Origin({ run }: { run: RunView }) {
     <p class="origin quiet">
       {run.cause !== null && (
         <span>
-          {run.title}, {lookOf(run.status).word}
+          {run.question === null && `${run.title}, `}
+          {lookOf(run.status).word}
           {run.wake_at !== null && `, resumes at ${localTime(run.wake_at, new Date(slowNow.value))}`}
         </span>
       )}

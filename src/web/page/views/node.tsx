@@ -20,6 +20,7 @@ import { State } from './icon.tsx';
 import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
+import { AnsweredQuestion } from './question.tsx';
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
@@ -172,6 +173,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
       </div>
       {row.reason !== '' && <p class="reason">{row.reason}</p>}
       {row.reason === '' && row.notes !== '' && <p class="quiet reason">{row.notes}</p>}
+      <AnsweredQuestion row={row} view={view} />
       <Why run={run} row={row} view={view} />
     </header>
   );

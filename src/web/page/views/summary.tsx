@@ -8,6 +8,7 @@ import { tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
+import { QuestionPanel } from './question.tsx';
 
 export function SummaryPanel({ run, close }: { run: RunRow; close: () => void }) {
   const { spent, progress } = run;
@@ -22,9 +23,12 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
       <p>
         <State state={run.status} worded />
         <br />
-        {run.headline}
+        {run.question === null && run.headline}
       </p>
-      {run.reason !== '' && run.reason !== run.headline && <p class="reason">{run.reason}</p>}
+      <QuestionPanel run={run} />
+      {run.question === null && run.reason !== '' && run.reason !== run.headline && (
+        <p class="reason">{run.reason}</p>
+      )}
       {run.next !== '' && (
         <p>
           <Command text={run.next} label="Copy the next command" />

@@ -11,6 +11,7 @@ import {
   timelineOf,
 } from '../../../app/inspect/timeline.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
+import { giverWords } from '../../../core/question-words.ts';
 import { now } from '../clock.ts';
 import { executionPath, selectedExecution } from '../selection.ts';
 import { clockTime, durationText, exactTime, tokensText } from '../text/format.ts';
@@ -235,7 +236,7 @@ function BarLink({
 
 /** All figures of an execution in one line. */
 function figures(row: ExecutionRow): string {
-  const { usage } = row;
+  const { usage, human_answer: answer } = row;
   return [
     `${row.node}@${row.visit} ${lookOf(row.state).word}`,
     durationText(row.took_ms),
@@ -249,6 +250,9 @@ function figures(row: ExecutionRow): string {
           usdWords(row.cost_usd),
         ]),
     `from ${exactTime(row.began_at)}`,
+    ...(answer === null
+      ? []
+      : [`answered ${giverWords(answer)} at ${exactTime(answer.at)}: ${answer.words}`]),
     ...(row.reason === '' ? [] : [row.reason]),
   ].join(' · ');
 }

@@ -1,0 +1,43 @@
+/** While the server runs, it waits for the answers to the questions of all runs: one that was given elsewhere, and that no other process
+ *  takes, resumes the run. */
+import { existsSync } from 'node:fs';
+import { isTaken, resumeAnswered } from '../app/answer.ts';
+import { answerFile } from '../run/answer-files.ts';
+import { servedRun, type Web } from './web.ts';
+
+/** Milliseconds between two looks at the answers of known questions; between two looks for new questions, at least; and in which the
+ *  process that has answered may resume the run. */
+const [lookMs, searchMs, othersMs] = [200, 2000, 200];
+
+/** Watches until the server closes. `say` gets why a run could not be resumed: its answer is kept. */
+export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
+  const { clock, closing } = web;
+  const since = clock.now().toISOString();
+  const known = new Map<string, string>();
+  const done = new Set<string>();
+  for (let next = clock.monotonic(); !closing.aborted; await clock.sleep(lookMs, closing)) {
+    const began = clock.monotonic();
+    if (began >= next) {
+      known.clear();
+      // An answer of earlier was left without a resume on purpose, or for a reason.
+      for (const { run_id, question } of await web.runs.rows())
+        if (question !== null && (question.answer === null || question.answer.at >= since))
+          known.set(run_id, question.id);
+      next = clock.monotonic() + Math.max(searchMs, 50 * (clock.monotonic() - began));
+    }
+    for (const [id, question] of known) {
+      const run = servedRun(web, id);
+      const name = `${id} ${question}`;
+      if (run === undefined || done.has(name) || !existsSync(answerFile(run.dir, question))) continue;
+      done.add(name);
+      void resume(run.dir, question, web).then((why) => {
+        if (why !== '') say(`run ${id}: ${question} is answered, but the run cannot be resumed here: ${why}`);
+      });
+    }
+  }
+}
+
+async function resume(dir: string, question: string, web: Web): Promise<string> {
+  if (await isTaken(dir, question, { ...web, patienceMs: othersMs })) return '';
+  return (await resumeAnswered(dir, question, web)).why;
+}

@@ -1,0 +1,35 @@
+/** Answers to the questions of runs, from the page, from programs and with the token of a notice. */
+import { answerAndResume } from '../../app/answer.ts';
+import { questionOfToken } from '../../app/run/answer-token.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
+import { answerTokenHeader } from '../security.ts';
+import { type Handlers, problem, refusal } from '../web.ts';
+import { recordPageAct } from './acts.ts';
+
+export const answersApi: Pick<Handlers, 'answer'> = {
+  answer: async ({ web, run, body, request }) => {
+    const token = request.headers.get(answerTokenHeader);
+    const named = token === null ? body.question : questionOfToken(token);
+    if (body.question !== undefined && body.question !== named)
+      return problem(403, 'forbidden', `the token is for the question ${named} only`);
+    const from = token === null && request.headers.get('Authorization') === null ? 'page' : 'api';
+    const done = await answerAndResume(run.dir, { ...body, question: named, by: body.by ?? from, from }, web);
+    if ('problems' in done) return refusedAnswer(done);
+    const { by, choice, text } = done.given;
+    const what = { what: 'answer', question: done.question, by, resumed: done.resumed };
+    recordPageAct(web, run.dir, {
+      ...what,
+      ...(choice === null ? {} : { choice }),
+      ...(text === null ? {} : { text }),
+    });
+    return done;
+  },
+};
+
+/** With the code of the refusal: programs tell an answer that came second from one that is wrong. */
+function refusedAnswer(refused: Refusal): Response {
+  const [first] = refused.problems;
+  if (first === undefined || !first.code.startsWith('answer-')) return refusal(refused);
+  const status = first.code === 'answer-option' || first.code === 'answer-text' ? 400 : 409;
+  return problem(status, first.code, first.message, first.fix);
+}
