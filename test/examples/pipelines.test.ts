@@ -15,7 +15,7 @@ import { realClock } from '../../src/platform/clock.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const noFlags: RunFlags = { vars: {}, allowDirty: false, acceptChanges: false };
 
-test.for(['hello', 'fix-loop'])('%s has no findings, not even a warning', async (name) => {
+test.for(['hello', 'fix-loop', 'approve'])('%s has no findings, not even a warning', async (name) => {
   expect((await readPipeline(`pipelines/${name}.dot`, root)).found).toEqual([]);
 });
 
@@ -49,6 +49,17 @@ test('fix-loop gives up if no agent answers', async () => {
   expect({ code, reason }).toEqual({ code: 1, reason: expect.stringContaining('gave_up') });
 });
 
+test('approve asks until the note is published or discarded', async () => {
+  const published = await run('approve', {}, [{ text: "It's $HOME" }, { choice: 'p' }]);
+  expect(published).toMatchObject({
+    code: 0,
+    stages: ['start', 'write', 'ask', 'ask', 'change', 'ask', 'ask', 'publish', 'done'],
+  });
+  expect(await published.file('public/note.txt')).toBe("It's $HOME\n");
+  expect(await run('approve', {}, [{ choice: 'Discard' }])).toMatchObject({ code: 1 });
+  expect(await run('approve', {}, [])).toMatchObject({ code: 75 });
+});
+
 /** An agent script with these answers for `fix`. */
 async function scriptWith(answers: readonly string[]): Promise<string> {
   const path = join(await temporary(), 'agent.json');
@@ -75,8 +86,13 @@ async function temporary(): Promise<string> {
   return folder;
 }
 
-/** Runs a pipeline in a separate runs folder, without a key. */
-async function run(name: string, flags: Partial<RunFlags>) {
+/** Runs a pipeline in a separate runs folder, without a key; a person gives `answers` to its questions. */
+async function run(
+  name: string,
+  flags: Partial<RunFlags>,
+  answers: readonly { readonly choice?: string; readonly text?: string }[] = [],
+) {
+  const left = [...answers];
   const runsDir = await temporary();
   const { graph, found } = await readPipeline(`pipelines/${name}.dot`, root);
   if (graph === undefined) throw new Error(JSON.stringify(found, null, 2));
@@ -99,6 +115,7 @@ async function run(name: string, flags: Partial<RunFlags>) {
         spent: () => {},
       },
       log: () => {},
+      ask: async () => left.shift(),
     },
   );
   if ('problems' in ended) throw new Error(JSON.stringify(ended.problems, null, 2));
