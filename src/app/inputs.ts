@@ -8,9 +8,9 @@ import { type Json, type JsonObject, mostGivenLevels, own, parseJson } from '../
 import { nearest } from '../core/nearest.ts';
 import { inWorkspace } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { parseVars } from '../core/references.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { sha256 } from '../core/sha256.ts';
+import { type Variable, variablesOf } from '../core/variables.ts';
 import type { Texts } from '../engine/run-context.ts';
 import { unusableSchema } from '../nodes/schema.ts';
 import { realClock } from '../platform/clock.ts';
@@ -43,14 +43,14 @@ export async function readInputs(
   kept: Pick<Inputs, 'variables' | 'files'> & Partial<Inputs> = { variables: {}, files: {} },
 ): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
   const base = dirname(resolve(cwd, graph.file));
-  const declared = parseVars(graph.settings.vars ?? '').vars;
+  const declared = variablesOf(graph);
   const problems = undeclared(
     Object.keys(given),
     declared.map(({ name }) => name),
   );
   const variables: Record<string, Manifest['variables'][string]> = {};
   const files: Record<string, string> = {};
-  const place = placeOf(graph, graph.attrs.get('vars'));
+  const place = placeOf(graph, graph.attrs.get('vars') ?? graph.attrs.get('inputs'));
   for (const variable of declared) {
     const { name } = variable;
     const chosen = own(given, name);
@@ -100,7 +100,7 @@ type Read =
 
 /** A declared variable: what `--var` has chosen, else its default; of a file variable the text of the file. */
 async function readVariable(
-  { name, value: fallback, file }: ReturnType<typeof parseVars>['vars'][number],
+  { name, value: fallback, file }: Variable,
   chosen: string | undefined,
   at: { readonly base: string; readonly cwd: string; readonly place: Pick<Diagnostic, 'place'> },
 ): Promise<Read> {

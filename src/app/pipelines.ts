@@ -1,7 +1,7 @@
 /** The pipelines that a folder offers, and those that come with factory, by name. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { parseVars } from '../core/references.ts';
+import { variablesOf } from '../core/variables.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { OfferedPipeline, PipelineList } from './answers.ts';
 import { readPipeline } from './read-pipeline.ts';
@@ -59,13 +59,13 @@ async function offered(
   const { graph } = await readPipeline(file, cwd, { toRun: false });
   const of = { name, file, from, source: from };
   if (graph === undefined) return { ...of, title: '', label: '', variables: [], valid: false };
-  const { label, goal, vars } = graph.settings;
+  const { label, goal } = graph.settings;
   const title = (label ?? String(goal?.value ?? '')).trim();
   return {
     ...of,
     title,
     label: title,
-    variables: parseVars(vars ?? '').vars.map((one) => ({
+    variables: variablesOf(graph).map((one) => ({
       ...{ name: one.name, default: one.value ?? null, required: one.value === undefined, file: one.file },
       label: one.name.replaceAll('_', ' '),
     })),

@@ -4,7 +4,7 @@
 import type { EdgeCondition } from './conditions.ts';
 import type { Graph } from './graph.ts';
 import { isAgentType } from './graph.ts';
-import { references } from './references.ts';
+import { contextKeysIn } from './references.ts';
 
 /** The key under which the latest answer of a node is. */
 export const answerKey = (node: string): string => `response.${node}`;
@@ -33,8 +33,7 @@ function* keysNamed(graph: Graph, prompts: Readonly<Record<string, string>>): Ge
   for (const { condition } of graph.edges) if (condition !== undefined) yield* keysOf(condition);
   const elements = [graph, ...graph.nodes.values(), ...graph.edges];
   const written = elements.flatMap(({ attrs }) => [...attrs.values()].map(({ value }) => value.text));
-  for (const text of [...written, ...Object.values(prompts)])
-    for (const { kind, key } of references(text)) if (kind === 'ctx') yield key;
+  for (const text of [...written, ...Object.values(prompts)]) yield* contextKeysIn(text);
 }
 
 function* keysOf(condition: EdgeCondition): Generator<string> {

@@ -1,4 +1,5 @@
-/** References in prompts and commands: `$goal`, `${goal}`, `${var.x}`, `${ctx.key}`, `${node.id.key}`. */
+/** References in prompts and commands: `$goal`, `${goal}`, `${var.x}`, `${ctx.key}`, `${node.id.key}`; in the words of other
+ *  implementations `{{ goal }}` and `{{ inputs.x }}`, in prompts also `$context.key` and `$x`. */
 import { singleQuoted } from './policy/words.ts';
 
 export type ReferenceKind = 'goal' | 'var' | 'ctx' | 'node';
@@ -29,8 +30,14 @@ export type ReferenceScope = {
   lookup(kind: 'var' | 'ctx' | 'node', key: string): string | undefined;
 };
 
-// Any other ${…} belongs to the shell or is plain text of a prompt.
-const form = /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|\$goal(?![A-Za-z0-9_])/g;
+/** In a prompt words after `$` are read too. */
+export type ReferenceMode = 'plain' | 'shell' | 'prompt';
+
+// Any other ${…} and {{…}} belongs to the shell or is plain text of a prompt; ${{…}} is another program's.
+const strict =
+  /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|(?<!\$)\{\{\s*(?:goal|inputs\.([A-Za-z_][\w-]*))\s*\}\}/;
+const form = new RegExp(`${strict.source}|\\$goal(?![A-Za-z0-9_])`, 'g');
+const formInPrompts = new RegExp(`${strict.source}|(\\$?\\$)([A-Za-z_][\\w-]*(?:\\.\\w+)*)`, 'g');
 
 /** The value quoted for its position. In backquotes the shell removes one level of backslashes before it reads quotes. A
  *  comment must not gain a line break. A here-document has no quotes: characters that the shell would expand are escaped,
@@ -47,30 +54,80 @@ function shellWordAt(value: string, where: Where | undefined): string {
 const escaped = (text: string): string => text.replace(/[\\`$]/g, '\\$&');
 
 const referenceAt = (match: RegExpExecArray): Reference | undefined => {
-  const [written, kind, key = ''] = match;
+  const [written, kind, key = '', input] = match;
   if (written === '$${') return undefined;
+  const of = { written, at: match.index, length: written.length };
+  if (input !== undefined) return { kind: 'var', key: input, ...of };
   const what = kind === 'var' || kind === 'ctx' || kind === 'node' ? kind : 'goal';
-  return { kind: what, key, written, at: match.index, length: written.length };
+  return { kind: what, key, ...of };
 };
 
 /** Every reference of a text, in order. `$${` makes none. */
 export const references = (text: string): readonly Reference[] =>
   [...text.matchAll(form)].flatMap((match) => referenceAt(match) ?? []);
 
+/** The context keys that a prompt or a command may read. Of `$context.a.b.` in a sentence it may be `a.b` or `a`. */
+export function contextKeysIn(text: string): readonly string[] {
+  const loose = [...text.matchAll(/\$context\.(\w+(?:\.\w+)*)/g)].flatMap(([, key = '']) =>
+    beginnings(key, '.'),
+  );
+  return [...references(text).flatMap(({ kind, key }) => (kind === 'ctx' ? [key] : [])), ...loose];
+}
+
+/** The names under which `{{ inputs.x }}` asks for a variable. */
+export const inputsIn = (text: string): readonly string[] =>
+  references(text).flatMap(({ kind, key, written }) =>
+    kind === 'var' && written.startsWith('{{') ? [key] : [],
+  );
+
+/** `a.b.c`, `a.b`, `a`. */
+const beginnings = (name: string, separator: string): readonly string[] =>
+  name.split(separator).map((_, at, parts) => parts.slice(0, parts.length - at).join(separator));
+
+/** Whether a reference is left as written where the graph has no goal. */
+export const mayLackGoal = ({ kind, written }: Reference): boolean =>
+  kind === 'goal' && written !== '${goal}';
+
+/** The value of a word after `$`, and the part of the word that names it; undefined for a word that is only text. */
+function wordAfterDollar(
+  word: string,
+  { goal, lookup }: ReferenceScope,
+): { readonly value: string; readonly named: string } | undefined {
+  const [first = ''] = word.split('.', 1);
+  if (first === 'context') {
+    for (const key of beginnings(word.slice('context.'.length), '.')) {
+      const value = lookup('ctx', key) ?? lookup('var', key);
+      if (value !== undefined) return { value, named: `context.${key}` };
+    }
+  }
+  for (const named of beginnings(first, '-')) {
+    const value = named === 'goal' ? goal : lookup('var', named);
+    if (value !== undefined) return { value, named };
+  }
+  return undefined;
+}
+
 /** Replaces references by values, once: values are never expanded again. `$${` becomes `${`; `$goal` stays if there is no
- *  goal. In `shell` mode each value becomes one quoted word. For a missing value the result is `unknown` with the name of
- *  the reference (`var.x`). */
+ *  goal. In `shell` mode each value becomes one quoted word. In a `prompt` `$$x` is `$x` literally, and a word after `$` that has no
+ *  value is text. For a missing value of another reference the result is `unknown` with its name (`var.x`). */
 export function expand(
   text: string,
   scope: ReferenceScope,
-  mode: 'plain' | 'shell',
+  mode: ReferenceMode,
 ): { readonly text: string } | { readonly unknown: string } {
   let out = '';
   let from = 0;
   const where = new Map(mode === 'shell' ? placed(text).map(([{ at }, of]) => [at, of]) : []);
-  for (const match of text.matchAll(form)) {
+  for (const match of text.matchAll(mode === 'prompt' ? formInPrompts : form)) {
     out += text.slice(from, match.index);
     from = match.index + match[0].length;
+    const [, , , , dollars, word] = match;
+    if (dollars !== undefined && word !== undefined) {
+      const found = wordAfterDollar(word, scope);
+      if (found === undefined) out += match[0];
+      else out += dollars === '$$' ? `$${word}` : `${found.value}${word.slice(found.named.length)}`;
+      continue;
+    }
     const reference = referenceAt(match);
     if (reference === undefined) {
       out += '${';
@@ -79,8 +136,8 @@ export function expand(
     const { kind, key, written } = reference;
     const value = kind === 'goal' ? scope.goal : scope.lookup(kind, key);
     if (value !== undefined) out += mode === 'shell' ? shellWordAt(value, where.get(match.index)) : value;
-    else if (written === '$goal') out += written;
-    else return { unknown: written.slice(2, -1) };
+    else if (mayLackGoal(reference)) out += written;
+    else return { unknown: kind === 'goal' ? 'goal' : `${kind}.${key}` };
   }
   return { text: out + text.slice(from) };
 }
@@ -207,90 +264,4 @@ function placed(command: string): readonly (readonly [Reference, Where])[] {
     }
   }
   return all;
-}
-
-/** The graph attribute `vars="spec=@../x.md, attempts=5, repo"`: parameters of a pipeline with their defaults. */
-export type Variable = {
-  readonly name: string;
-  /** The default; for a file variable a path relative to the pipeline file, without `@`. Undefined for a variable that every
-   *  run must set. */
-  readonly value: string | undefined;
-  /** True if the default begins with `@`: the variable's text is read from a file. */
-  readonly file: boolean;
-  /** Offset of the entry in the attribute's value. */
-  readonly at: number;
-  readonly length: number;
-};
-export type VariableProblem = {
-  readonly message: string;
-  readonly at: number;
-  readonly length: number;
-  /** The variable, if the entry names one. */
-  readonly name?: string;
-};
-
-const nameForm = /^[A-Za-z_][A-Za-z0-9_-]*$/;
-
-/** Entries between commas; a comma inside single or double quotes around a value is part of the value. */
-function entries(text: string): { text: string; at: number }[] {
-  const found: { text: string; at: number }[] = [];
-  const entry = /(?:\s*(?:[^\s,=]+\s*)?=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$))|[^,]*/y;
-  for (let at = 0; at <= text.length; ) {
-    entry.lastIndex = at;
-    const raw = entry.exec(text)?.[0] ?? '';
-    found.push({ text: raw.trim(), at: at + (raw.length - raw.trimStart().length) });
-    at += raw.length + 1;
-  }
-  return found;
-}
-
-/** The variables in order, and every invalid entry. A blank text declares none. */
-export function parseVars(text: string): {
-  readonly vars: readonly Variable[];
-  readonly problems: readonly VariableProblem[];
-} {
-  const vars: Variable[] = [];
-  const problems: VariableProblem[] = [];
-  if (text.trim() === '') return { vars, problems };
-  const names = new Set<string>();
-  for (const { text: entry, at } of entries(text)) {
-    const length = Math.max(entry.length, 1);
-    const report = (message: string, name?: string) => {
-      const meant = name === undefined || !nameForm.test(name) ? {} : { name };
-      problems.push({ message, at: Math.min(at, text.length - 1), length, ...meant });
-    };
-    if (entry === '') {
-      report('an entry of vars is empty');
-      continue;
-    }
-    const equals = entry.indexOf('=');
-    const name = (equals === -1 ? entry : entry.slice(0, equals)).trim();
-    if (!nameForm.test(name)) {
-      report(`"${name}" is not a variable name: use letters, digits, _ and -, not beginning with a digit`);
-      continue;
-    }
-    if (name === '__proto__') {
-      report(`"${name}" is not a variable name: run records cannot contain it`);
-      continue;
-    }
-    if (names.has(name)) {
-      report(`the variable "${name}" is declared twice`);
-      continue;
-    }
-    if (equals === -1) {
-      names.add(name);
-      vars.push({ name, value: undefined, file: false, at, length });
-      continue;
-    }
-    const raw = entry.slice(equals + 1).trim();
-    const value = /^(["']).*\1$/s.test(raw) && raw.length > 1 ? raw.slice(1, -1) : raw;
-    const file = value.startsWith('@');
-    if (file && value.length === 1) {
-      report(`the variable "${name}" names no file after @`, name);
-      continue;
-    }
-    names.add(name);
-    vars.push({ name, value: file ? value.slice(1) : value, file, at, length });
-  }
-  return { vars, problems };
 }

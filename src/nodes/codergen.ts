@@ -215,7 +215,7 @@ async function ownPrompt(
   const text = await writtenPrompt(settings, context);
   if ('missing' in text) return broken(text.missing);
   if (!settings.prompt_expand) return text;
-  const expanded = context.inputs.expand(text.text, 'plain');
+  const expanded = context.inputs.expand(text.text, 'prompt');
   return 'unknown' in expanded
     ? broken(`the prompt names ${expanded.unknown}, which has no value`)
     : expanded;

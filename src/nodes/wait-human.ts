@@ -60,7 +60,7 @@ function questionText(settings: GateSettings, { inputs, node }: NodeContext): st
   );
   const whole =
     written?.startsWith('@') === true ? (inputs.prompt(written) ?? written) : (written ?? node.id);
-  const expanded = inputs.expand(whole, 'plain');
+  const expanded = inputs.expand(whole, 'prompt');
   return 'text' in expanded
     ? expanded.text.trim()
     : failed(`the question names ${expanded.unknown}, which has no value`, 'config', { broke: true });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { singleQuoted } from '../../src/core/policy/words.ts';
-import { expand, quotedReferences, references } from '../../src/core/references.ts';
+import { contextKeysIn, expand, quotedReferences, references } from '../../src/core/references.ts';
 
 const values: Readonly<Record<string, string>> = {
   'var:spec': '.factory/in/spec.md',
@@ -208,4 +208,44 @@ test('expansion never throws and never expands inserted values', () => {
       quotedReferences(text);
     }),
   );
+});
+
+const said: Readonly<Record<string, string>> = {
+  'var:feature': 'dark mode',
+  'var:my-file': 'a.md',
+  'var:repo': 'from vars',
+  'var:twice': '$feature {{ goal }} $context.plan',
+  'ctx:plan': 'two steps',
+  'ctx:tool.output': 'ok',
+};
+const field = { goal: 'ship it', lookup: (kind: string, key: string) => said[`${kind}:${key}`] };
+
+test.for([
+  ['{{ goal }} and {{goal}}', 'ship it and ship it'],
+  ['in {{ inputs.repo }}, {{inputs.my-file}}', 'in from vars, a.md'],
+  ['{{ other }} {{ .ID }} ${{ inputs.repo }}', '{{ other }} {{ .ID }} ${{ inputs.repo }}'],
+  ['Add $feature. To $feature-list, in $my-file', 'Add dark mode. To dark mode-list, in a.md'],
+  ['costs $5, $HOME, $featured', 'costs $5, $HOME, $featured'],
+  ['$context.plan, $context.repo.', 'two steps, from vars.'],
+  ['saw $context.tool.output.', 'saw ok.'],
+  ['$context.nothing $context', '$context.nothing $context'],
+  ['$$feature $$context.plan $$goal $$HOME', '$feature $context.plan $goal $$HOME'],
+  ['$twice', '$feature {{ goal }} $context.plan'],
+  ['$goal-post $goal_x', 'ship it-post $goal_x'],
+] as const)('the prompt "%s" is "%s"', ([text, wanted]) => {
+  expect(expand(text, field, 'prompt')).toEqual({ text: wanted });
+});
+
+test('in a command an input is one word, and other words and braces stay', () => {
+  const text = "run {{ inputs.feature }} $feature $context.plan $$feature '{{.ID}}'";
+  expect(expand(text, field, 'shell')).toEqual({
+    text: "run 'dark mode' $feature $context.plan $$feature '{{.ID}}'",
+  });
+  expect(expand('{{ inputs.nope }}', field, 'shell')).toEqual({ unknown: 'var.nope' });
+  expect(expand('{{ goal }}', { ...field, goal: undefined }, 'prompt')).toEqual({ text: '{{ goal }}' });
+  expect(quotedReferences('echo "{{ inputs.feature }}"')).toHaveLength(1);
+});
+
+test('a text names the context keys that it may read', () => {
+  expect(contextKeysIn('${ctx.a.b} $context.c.d. {{ goal }}')).toEqual(['a.b', 'c.d', 'c']);
 });

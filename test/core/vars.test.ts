@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseVars } from '../../src/core/references.ts';
+import { parseVars, variablesOf, withGoal } from '../../src/core/variables.ts';
+import { graphOf } from '../support/graph.ts';
 
 test('variables are in order, with their defaults', () => {
   expect(parseVars('repo, spec=@../x.md, attempts=5,empty=, note = "a, b" ,other=a=b').vars).toMatchObject([
@@ -47,4 +48,23 @@ test('any text gives variables and problems inside it', () => {
 test('a long run of blanks is scanned once', () => {
   expect(parseVars(`a=1,${' '.repeat(1_000_000)}b=2`).vars.map(({ name }) => name)).toEqual(['a', 'b']);
   expect(parseVars(`a=1,${' '.repeat(1_000_000)}1b`).problems).toHaveLength(1);
+});
+
+test.for([
+  ['vars="a=1, b"; inputs="b, topic"', ['a=1', 'b', 'topic']],
+  ['inputs="topic"; x [prompt="{{ inputs.other }}"]', ['topic']],
+  [
+    'goal="for {{ inputs.repo }}"; x [script="get {{ inputs.url }}"]; y [prompt="{{ inputs.repo }}"]',
+    ['repo', 'url'],
+  ],
+] as const)('the parameters of %s are %j', ([text, wanted]) => {
+  const names = variablesOf(graphOf(text)).map(({ name, value }) =>
+    value === undefined ? name : `${name}=${value}`,
+  );
+  expect(names).toEqual(wanted);
+});
+
+test('a goal names variables, once', () => {
+  const graph = graphOf('vars="repo=x"; goal="Review $context.repo, {{ inputs.repo }} and $other"');
+  expect(withGoal(graph, { repo: '$repo' }).settings.goal?.value).toBe('Review $repo, $repo and $other');
 });

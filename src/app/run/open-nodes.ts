@@ -1,4 +1,5 @@
 /** Opens what the nodes of a run are executed with: its agents, programs, texts and secrets. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
@@ -7,6 +8,7 @@ import { backendOf } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
 import { startRecordIn } from '../../core/records/visit.ts';
 import { withFlags } from '../../core/settings/typing.ts';
+import { withGoal } from '../../core/variables.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { executeHere } from '../../engine/layers/index.ts';
 import { realEvery } from '../../platform/clock.ts';
@@ -34,7 +36,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);
   const value = {
-    graph: withFlags(graph, caps),
+    graph: withGoal(withFlags(graph, caps), variables),
     runId: manifest.run_id,
     workspace,
     start: startRecordIn(recorded.history.records).snapshot,

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { QuestionDraft, TakenAnswer } from '../records/question.ts';
+import type { ReferenceMode } from '../references.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
 import type { AgentAction, AgentProgram, AgentReport, AgentTask, AgentThread, CallWait } from './agent.ts';
 import type { Clock } from './clock.ts';
@@ -69,8 +70,9 @@ export interface NodeInputs {
   readonly conversation: NodeConversation;
   /** Keys that only the engine sets in this graph, besides those of every graph. */
   readonly latestKeys: ReadonlySet<string>;
-  /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` once. In `shell` mode values become quoted words. */
-  expand(text: string, mode: 'plain' | 'shell'): { readonly text: string } | { readonly unknown: string };
+  /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` and the like once. In `shell` mode values become quoted words; a
+   *  `prompt` may name values as `$x` too. */
+  expand(text: string, mode: ReferenceMode): { readonly text: string } | { readonly unknown: string };
   /** A prompt given as `prompt="@file"`; undefined if there is none. */
   prompt(reference: string): string | undefined;
   /** A schema by registered name or `@file`; undefined if there is none with that name. */

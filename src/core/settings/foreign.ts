@@ -30,7 +30,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   cwd: 'write codex.workdir, or cd in the command',
   ...Object.fromEntries(
     words(`class auto_status join_policy
-      error_policy max_parallel inputs outputs escalation_models context_keys read_only options temperature
+      error_policy max_parallel outputs escalation_models context_keys read_only options temperature
       manager. stack. tool_hooks.`).map((name) => [name, '']),
   ),
 };

@@ -40,6 +40,10 @@ export const graphAttributes = {
     'Parameters with their defaults; one without a default is required, one that begins with `@` is a file, frozen at the start and placed in the workspace as `.factory/in/NAME`.',
     { flag: '--var', example: 'spec=@spec.md, attempts=5' },
   ),
+  inputs: attr(text(), 'Parameters that every run sets, as `vars` without defaults.', {
+    flag: '--var',
+    example: 'topic, language',
+  }),
   workdir: attr(
     trimmed(),
     "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",

@@ -1,6 +1,6 @@
 /** `holdout_beside` names a file variable; otherwise no scenarios would run, without a warning. */
 import { nearest } from '../../core/nearest.ts';
-import { parseVars } from '../../core/references.ts';
+import { parseVars } from '../../core/variables.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const holdoutBeside: Rule = {

@@ -1,5 +1,5 @@
 /** Values are inserted into commands as quoted words, so references must not be inside quotes. */
-import { quotedReferences } from '../../core/references.ts';
+import { mayLackGoal, quotedReferences } from '../../core/references.ts';
 import { present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -15,8 +15,9 @@ export const quotedReference: Rule = {
     for (const node of graph.nodes.values()) {
       const command = present(node.attrs, 'tool_command');
       if (command === undefined) continue;
-      for (const { written, at, length } of quotedReferences(command.value.text)) {
-        if (written === '$goal' && !hasGoal) continue;
+      for (const reference of quotedReferences(command.value.text)) {
+        const { written, at, length } = reference;
+        if (mayLackGoal(reference) && !hasGoal) continue;
         const isEscaped = command.value.text[at - 1] === '\\';
         yield finding(graph, quotedReference, {
           message: `${written} is ${isEscaped ? 'after a backslash' : 'inside quotes'}, but its value is quoted already`,

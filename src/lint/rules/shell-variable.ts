@@ -1,19 +1,20 @@
 /** A reference to a value of the run is written in a form that is replaced. */
 import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
-import { nodeKeys, parseVars, references } from '../../core/references.ts';
+import { nodeKeys, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
+import { variablesOf } from '../../core/variables.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const shellVariable: Rule = {
   code: 'shell-variable',
   severity: 'warning',
-  rule: 'A variable of the graph is named as `${var.x}`: `${x}` and `$x` are variables of the shell, in a prompt plain text.',
+  rule: 'A variable of the graph is named as `${var.x}`: `${x}` and, in a command, `$x` are variables of the shell, and `${x}` in a prompt is plain text.',
   wrong: 'vars="x=1"; start; exit; a [shape=parallelogram, tool_command="echo ${x}"]; start -> a -> exit',
   fix: '`${var.x}`',
   needs: 'whole graph',
   *check({ graph, kindOf, options }) {
-    const vars = new Set(parseVars(graph.settings.vars ?? '').vars.map(({ name }) => name));
+    const vars = new Set(variablesOf(graph).map(({ name }) => name));
     for (const node of graph.nodes.values()) {
       if (kindOf.get(node.id)?.executable !== true) continue;
       for (const [attribute, isCommand] of textsOf(node)) {

@@ -1,8 +1,9 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
 import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
-import { nodeKeys, parseVars, type Reference, references } from '../../core/references.ts';
+import { mayLackGoal, nodeKeys, type Reference, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
+import { parseVars, variablesOf } from '../../core/variables.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -20,9 +21,14 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
     case 'var': {
       if (names.vars.has(key)) return undefined;
       const meant = names.nearestVar(key);
+      const isInput = written.startsWith('{{');
+      const named = (name: string) => (isInput ? `{{ inputs.${name} }}` : `\${var.${name}}`);
       return {
         message: `the variable "${key}" is not declared`,
-        fix: meant === undefined ? `declare it: vars="${key}=…"` : `write \${var.${meant}}`,
+        fix:
+          meant !== undefined
+            ? `write ${named(meant)}`
+            : `declare it: ${isInput ? `inputs="${key}"` : `vars="${key}=…"`}`,
       };
     }
     case 'node': {
@@ -47,7 +53,7 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
       return key === '' ? { message: `${written} names no context key`, fix: 'write ${ctx.key}' } : undefined;
     case 'goal':
       // A bare $goal without a goal is left unchanged; ${goal} requires one.
-      return written === '$goal' || graph.settings.goal !== undefined
+      return mayLackGoal(reference) || graph.settings.goal !== undefined
         ? undefined
         : { message: 'the graph has no goal', fix: 'give the graph a goal="…"' };
   }
@@ -75,10 +81,12 @@ export const unknownReference: Rule = {
   fix: 'declare it: `vars="nope=…"`',
   needs: 'whole graph',
   *check({ graph, kindOf, options }) {
-    const declared = parseVars(graph.settings.vars ?? '');
-    const vars = declared.vars.map((v) => v.name);
-    // Invalid entries of `vars` are reported once, not at every use of their variable.
-    const meant = declared.problems.flatMap(({ name }) => name ?? []);
+    const vars = variablesOf(graph).map(({ name }) => name);
+    // Invalid entries are reported once, not at every use of their variable.
+    const { vars: defaults = '', inputs = '' } = graph.settings;
+    const meant = [defaults, inputs].flatMap((text) =>
+      parseVars(text).problems.flatMap(({ name }) => name ?? []),
+    );
     const names: Names = {
       vars: new Set([...vars, ...meant]),
       nearestVar: nearestAmong(vars),

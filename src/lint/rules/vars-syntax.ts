@@ -1,6 +1,6 @@
-/** The graph's `vars` are names with defaults. */
-import { parseVars } from '../../core/references.ts';
+/** The graph's `vars` are names with defaults, its `inputs` names. */
 import { present } from '../../core/settings/types.ts';
+import { parseVars } from '../../core/variables.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -11,14 +11,16 @@ export const varsSyntax: Rule = {
   wrong: 'vars="a=1, 1b"; start; exit; start -> exit',
   fix: '`vars="a=1, b"`',
   check: ({ graph }) => {
-    const attribute = present(graph.attrs, 'vars');
-    if (attribute === undefined) return [];
-    return parseVars(attribute.value.text).problems.map(({ message, at, length }) =>
-      finding(graph, varsSyntax, {
-        message,
-        span: spanInValue(graph, attribute, at, length),
-        fix: 'write vars="name=default, other=@file.md"',
-      }),
-    );
+    return ['vars', 'inputs'].flatMap((key) => {
+      const attribute = present(graph.attrs, key);
+      if (attribute === undefined) return [];
+      return parseVars(attribute.value.text).problems.map(({ message, at, length }) =>
+        finding(graph, varsSyntax, {
+          message: message.replace('of vars', `of ${key}`),
+          span: spanInValue(graph, attribute, at, length),
+          fix: key === 'vars' ? 'write vars="name=default, other=@file.md"' : 'write inputs="name, other"',
+        }),
+      );
+    });
   },
 };
