@@ -86,7 +86,7 @@ async function deliverRead(
   const { env, cwd, clock, who } = host;
   const { run_id, original_workdir } = run.manifest;
   const files = layout(run.dir);
-  const finished = await stateOf(run, host);
+  const finished = await stateOf(run, options, host);
   if ('problems' in finished) return finished;
   const start = await startOf(run, options.to !== undefined);
   if ('problems' in start) return start;
@@ -147,12 +147,23 @@ async function trustedSource(source: string | null, runDir: string): Promise<str
 }
 
 /** The state of a run that succeeded; any other is refused. */
-async function stateOf(run: Run, { clock }: DeliveryHost): Promise<Checkpoint | Refusal> {
+async function stateOf(
+  run: Run,
+  { overridden }: DeliveryFlags,
+  { clock }: DeliveryHost,
+): Promise<Checkpoint | Refusal> {
   const read = openRun(run.dir).history();
   if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadJsonRecord(read.why);
   const checkpoint = read.ok ? read.checkpoint : undefined;
   if (checkpoint?.status === 'completed') return checkpoint;
   const { run_id } = run.manifest;
+  if (checkpoint?.status === 'overridden')
+    return overridden === true
+      ? checkpoint
+      : no(
+          `run ${run_id} is ${checkpoint.ended?.reason}`,
+          `deliver it all the same: factory deliver ${run.typed} --overridden`,
+        );
   if (checkpoint?.status === 'running' && (await ownerOf(run.dir, clock)) !== undefined)
     return no(`run ${run_id} is still running`, `deliver it when it has ended`);
   const status = checkpoint?.status === 'running' ? 'not finished' : checkpoint?.status;

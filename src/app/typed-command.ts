@@ -29,14 +29,16 @@ export type DeliveryFlags = {
   readonly reuse?: boolean;
   /** Push the branch to the first remote. */
   readonly push?: boolean;
+  /** Deliver a run whose success is overridden. */
+  readonly overridden?: boolean;
 };
 
 /** Without the branch that is the default. */
 export const deliverArguments = (
   run: string,
-  { branch, to, reuse, push }: DeliveryFlags,
+  { branch, to, reuse, push, overridden }: DeliveryFlags,
 ): readonly string[] => [
   'deliver',
   run,
-  ...flagWords({ ...(branch === `factory/${run}` ? {} : { branch }), to, reuse, push }),
+  ...flagWords({ ...(branch === `factory/${run}` ? {} : { branch }), to, reuse, push, overridden }),
 ];

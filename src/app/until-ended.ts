@@ -30,7 +30,7 @@ export async function untilEnded(
 export async function exitCodeOf({ status, dir }: Pick<RunSummary, 'status' | 'dir'>): Promise<number> {
   if (isPaused(status)) return 75;
   if (status === 'interrupted') return 130;
-  if (status !== 'completed' && status !== 'failed') return 1;
+  if (status !== 'completed' && status !== 'overridden' && status !== 'failed') return 1;
   const read = openRun(dir).history();
   return (read.ok ? read.checkpoint.ended?.code : undefined) ?? 1;
 }

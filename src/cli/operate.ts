@@ -99,6 +99,7 @@ export const endVerbs: readonly Verb[] = [
       option('--to <dir>', 'create a repository in this new or empty directory', notEmpty),
       option('--reuse', 'fast-forward an existing branch to the commits'),
       option('--push', 'push the branch to the first remote'),
+      option('--overridden', 'deliver a run that succeeded in spite of a failure, by the answer of a person'),
       runsdir(),
       json(),
     ],

@@ -207,6 +207,11 @@ export const runEventSchema = once(() =>
       .object({ ...base(), type: z.literal('PipelineFailed'), error: z.string() })
       .describe('The run ended without reaching a success exit.'),
     z
+      .object({ ...base(), type: z.literal('PipelineOverridden'), reason: z.string() })
+      .describe(
+        'A success exit was reached in spite of a failure that an answer at a human gate has let pass.',
+      ),
+    z
       .object({
         ...base(),
         type: z.literal('PipelineInterrupted'),

@@ -16,6 +16,7 @@ import {
   type Outcome,
   type RepeatedFailure,
 } from './outcome.ts';
+import { overriddenEnd } from './overridden.ts';
 import { scriptsNamed } from './policy/commands.ts';
 import { inScope } from './policy/paths.ts';
 import type { EndCause, LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
@@ -84,6 +85,7 @@ export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
   failureIntoExit,
   spentGoalGate,
   rejectedByAudit,
+  overriddenSuccess,
   stalledLoop,
   ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
 ];
@@ -202,6 +204,13 @@ function rejectedByAudit({ facts: { audit }, so }: Crossing): GateVerdict {
   const success = successOf(so);
   if (success === undefined || audit === undefined) return undefined;
   return { end: { ...success, ok: false, reason: audit, code: 1 } };
+}
+
+/** A success in spite of a failure that an answer of a person has let pass. */
+function overriddenSuccess({ before, so }: Crossing): GateVerdict {
+  const success = successOf(so);
+  const end = success === undefined ? undefined : overriddenEnd(success, before);
+  return end && { end };
 }
 
 /** Ends a loop that makes no progress, with the execution that shows it. */

@@ -2,6 +2,7 @@
 import type { StepFacts } from '../core/decision.ts';
 import { latestKeysIn } from '../core/latest-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { isOverridden } from '../core/overridden.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { step } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
@@ -39,7 +40,7 @@ export async function gatherFacts(
   };
   // Of the rest only what may overrule this: an audit reads the whole run.
   const { change, decision } = step(run.graph, before.state, outcome, facts);
-  const endsWell = decision.do === 'finish' && decision.ending.ok;
+  const endsWell = decision.do === 'finish' && (decision.ending.ok || isOverridden(decision.ending));
   const audit = endsWell ? await run.audit?.() : undefined;
   return { ...facts, audit, replay: await run.replay?.checkRoute(change) };
 }

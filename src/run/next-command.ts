@@ -52,6 +52,8 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
         : afterFailure(stood, program, run);
     case 'unreadable':
       return `${program} verify ${run}`;
+    case 'overridden':
+      return `${program} why ${run}`;
     case 'completed':
     case 'running':
       return '';
@@ -115,10 +117,10 @@ export async function nextCommand(
   { program, again }: Called,
 ): Promise<string> {
   const named = namedRun(runDir, cwd);
-  if (end.status === 'completed') {
+  if (end.status === 'completed' || (end.status === 'overridden' && manifest.git !== undefined)) {
     if (manifest.git === undefined) return '';
     const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
-    return `${program} deliver ${named}${to}`;
+    return `${program} deliver ${named}${to}${end.status === 'overridden' ? ' --overridden' : ''}`;
   }
   // The run reached an exit: a resume would change nothing.
   const reached = end.exitNode !== null && end.reason?.startsWith('audit: ') !== true;

@@ -3,6 +3,7 @@ import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
 import { pausedBy } from '../core/outcome.ts';
+import { isOverridden, overriddenIn } from '../core/overridden.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
@@ -28,8 +29,16 @@ export async function resultOf(
   const { state, ending } = end;
   const made = commitsIn(state.context['build.commits']);
   const proof = proofIn(state.context['build.proof']);
-  const status = end.parked?.status ?? (end.interrupted ? 'interrupted' : ending.ok ? 'completed' : 'failed');
-  const last = ending.ok || end.parked !== undefined ? null : causeOf(end);
+  const status =
+    end.parked?.status ??
+    (end.interrupted
+      ? 'interrupted'
+      : ending.ok
+        ? 'completed'
+        : isOverridden(ending)
+          ? 'overridden'
+          : 'failed');
+  const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
   return {
     schema_version: 1,
     run_id: manifest.run_id,
@@ -49,8 +58,7 @@ export async function resultOf(
     elapsed_ms: state.elapsed_ms,
     spent: state.spent ?? nothingSpent,
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
-    ...(status === pausedBy('answer') && state.question !== undefined ? { question: state.question } : {}),
-    ...(visits.answers === undefined ? {} : { answers: visits.answers }),
+    ...gatesOf(status, state, visits),
     commits: made,
     proof,
     ...(await auditOf(runDir)),
@@ -84,6 +92,17 @@ export async function resultOf(
     ),
   };
 }
+
+/** What it has of human gates. */
+const gatesOf = (
+  status: RunResult['status'],
+  state: RunState,
+  { answers }: Visits,
+): Pick<RunResult, 'question' | 'overridden' | 'answers'> => ({
+  ...(status === pausedBy('answer') && state.question !== undefined ? { question: state.question } : {}),
+  ...(status === 'overridden' ? { overridden: overriddenIn(state) } : {}),
+  ...(answers === undefined ? {} : { answers }),
+});
 
 // Most runs have neither, and need no schema for them.
 const commitsIn = (value: unknown): RunResult['commits'] =>

@@ -15,7 +15,7 @@ import { openRun } from './open-run.ts';
 import { byWord, isRun, jsonOf, manifestJson, runIds, storySchema } from './runs.ts';
 import { otherVersion } from './unreadable.ts';
 
-const statusWords = ['running', 'completed', 'failed', 'interrupted', ...pausedWords] as const;
+const statusWords = ['running', 'completed', 'overridden', 'failed', 'interrupted', ...pausedWords] as const;
 const savedSchema = once(() =>
   z.object({
     status: z.enum(statusWords),

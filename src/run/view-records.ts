@@ -2,8 +2,9 @@
 import type { EventFacts, RunEvent } from '../core/events.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
+import { isOverridden } from '../core/overridden.ts';
 import { buildStateIn } from '../core/records/build.ts';
-import type { RunState } from '../core/records/checkpoint.ts';
+import type { Ended, RunState } from '../core/records/checkpoint.ts';
 import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
@@ -280,7 +281,11 @@ function deltaOf(before: Context, { set, unset }: Visit['context']): ContextDelt
 }
 
 /** Of a run that has ended. */
-function endOf(end: { readonly ok: boolean; readonly reason: string }): Facts {
+function endOf(end: Ended): Facts {
+  if (isOverridden(end)) {
+    const fact = { type: 'PipelineOverridden', reason: end.reason } as const;
+    return { events: [fact], trace: [fact] };
+  }
   const fact = end.ok
     ? ({ type: 'PipelineCompleted' } as const)
     : ({ type: 'PipelineFailed', error: end.reason } as const);

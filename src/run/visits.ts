@@ -1,6 +1,7 @@
 /** The state of a run from its executions. */
 import { isAgentType } from '../core/graph.ts';
 import { own, put } from '../core/json.ts';
+import { isExecutable, openFailuresAfter } from '../core/overridden.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { inNewRound } from '../core/rounds.ts';
@@ -60,9 +61,6 @@ export function statesOf(records: readonly RunRecord[]): (count: number) => Chec
   };
 }
 
-/** The executable node types. */
-const worked: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', 'verification']);
-
 /** Changes `state` to the one after one more execution. */
 export function addVisit(
   state: { -readonly [K in keyof RunState]: RunState[K] },
@@ -79,7 +77,10 @@ export function addVisit(
     state.node_ms = times;
   }
   if (isAgentType(record.node_type)) state.agent_step = record.steps;
-  if (worked.has(record.node_type)) state.last_executable = node;
+  if (isExecutable(record.node_type)) state.last_executable = node;
+  const failures = openFailuresAfter(state.open_failures ?? [], record);
+  if (failures.length > 0) state.open_failures = [...failures];
+  else delete state.open_failures;
   if (record.alike !== undefined) {
     const alike = state.alike ?? {};
     if (record.alike === null) delete alike[node];
@@ -109,5 +110,6 @@ export function addVisit(
   state.at = record.at;
   if (record.restart === undefined) return;
   delete state.alike;
+  delete state.open_failures;
   Object.assign(state, inNewRound(state, record.restart));
 }

@@ -53,7 +53,8 @@ export async function checkWorkspace(
   found: Findings,
 ): Promise<void> {
   if (snapshot === null) return;
-  const hasEnded = status === 'completed' || (status === 'failed' && !state.underWay);
+  const hasEnded =
+    status === 'completed' || status === 'overridden' || (status === 'failed' && !state.underWay);
   if (!hasEnded || !state.isDescribed) {
     const why = hasEnded
       ? 'they are flushed before result.json, which is missing'

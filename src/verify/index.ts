@@ -5,6 +5,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { openRun } from '../run/open-run.ts';
+import { checkAnswers } from './answers.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
@@ -58,6 +59,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   const result = readResult(runDir, checkpoint, found);
   await checkJournals(reader, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
+  checkAnswers(runDir, records, found);
   const underWay = history.open !== undefined;
   const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);

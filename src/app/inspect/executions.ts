@@ -2,6 +2,7 @@
 import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
+import { isOverridden } from '../../core/overridden.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
@@ -96,7 +97,8 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
   const visits = history.records.filter((record) => record.type === 'Visit');
   const { ended } = history.checkpoint;
   // Reaching an exit succeeds as an execution, but the run failed there.
-  const failedAt = ended?.ok === false && ended.exit_node !== null ? visits.at(-1) : undefined;
+  const failedAt =
+    ended?.ok === false && ended.exit_node !== null && !isOverridden(ended) ? visits.at(-1) : undefined;
   let elapsed = 0;
   const rows = visits.map((visit): Omit<ExecutionRow, 'group'> => {
     const { node, node_type, outcome, at, usage } = visit;

@@ -42,6 +42,8 @@ export function headlineOf(facts: HeadlineFacts): string {
         .join(' · ');
     case 'completed':
       return made(facts);
+    case 'overridden':
+      return reason;
     case 'failed':
       return failure(facts);
     case 'interrupted':

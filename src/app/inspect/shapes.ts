@@ -57,6 +57,7 @@ export const runRowSchema = once(() =>
     status: z.enum([
       'running',
       'completed',
+      'overridden',
       'failed',
       'interrupted',
       'crashed',

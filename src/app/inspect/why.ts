@@ -143,6 +143,7 @@ function standing(run: InspectedRun): readonly string[] {
       const failed = run.executions.filter(({ state }) => state === 'fail').length;
       return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];
     }
+    case 'overridden':
     case 'failed':
     case 'unreadable':
       return [row.reason];

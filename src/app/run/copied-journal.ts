@@ -9,7 +9,7 @@ import { manifestHash } from '../../run/inputs.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import { stateAfter } from '../../run/visits.ts';
 import { costsIn } from './budget.ts';
-import { copyArtifacts, withOwnArtifacts } from './copy-artifacts.ts';
+import { copyArtifacts, withOwnArtifacts, writeAnswers } from './copy-artifacts.ts';
 
 /** SHA-256 of records as they are in the journal. */
 export function hashOfRecords(records: readonly RunRecord[]): string {
@@ -40,6 +40,7 @@ export async function writeCopiedJournal(
 ): Promise<{ readonly history: undefined; readonly notes: readonly string[] }> {
   const { building, final, manifest, snapshot } = to;
   const lost = await copyArtifacts(from.dir, building, from.records, manifest.marker);
+  await writeAnswers(building, from.records);
   const records = from.records.map((record) =>
     record.type === 'Start'
       ? withGoal(record, from.goal)

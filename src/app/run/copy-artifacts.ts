@@ -7,9 +7,11 @@ import type { ContentStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import { own } from '../../core/json.ts';
 import { followedLayout, layout, nodeLayout } from '../../core/records/layout.ts';
+import { questionIdOf } from '../../core/records/question.ts';
 import type { RunRecord, VisitRecord } from '../../core/records/visit.ts';
 import { below } from '../../platform/files/names.ts';
 import { isMissing, makeFolder } from '../../platform/files/write.ts';
+import { linkAnswer } from '../../run/answer-files.ts';
 import { renameDirsIn } from '../../run/comparable.ts';
 import { readStage, writeStage } from '../../run/node-directory.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
@@ -105,6 +107,13 @@ export async function copyArtifacts(
     else lost.push(`${node}@${visit}`);
   }
   return lost.sort();
+}
+
+/** Writes the files of the answers that the records have. */
+export async function writeAnswers(to: string, records: readonly RunRecord[]): Promise<void> {
+  for (const record of records)
+    if (record.type === 'Visit' && record.answer !== undefined)
+      await linkAnswer(to, { question: questionIdOf(record.node, record.visit), ...record.answer });
 }
 
 /** False where the directory is gone. */

@@ -85,6 +85,7 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
   ],
   PipelineCompleted: () => ['info', 'pipeline completed'],
   PipelineFailed: ({ error }) => ['error', 'pipeline failed', { error }],
+  PipelineOverridden: ({ reason }) => ['warn', 'pipeline completed in spite of a failure', { reason }],
   PipelineInterrupted: ({ signal, next_node: next }) => ['warn', 'pipeline interrupted', { signal, next }],
   PipelineParked: ({ status, node_id: node, wake_at, reason }) => [
     'warn',

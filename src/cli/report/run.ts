@@ -102,6 +102,7 @@ function headOf({ status, reason, elapsed_ms, wake_at, evidence }: RunResult, pa
   const head = (text: string) => statePaint(status, paint)(`${signCharacter(status)} ${text}`);
   const but = evidence?.unjudged === undefined ? '' : paint.yellow(`, but ${evidence.unjudged}`);
   if (status === 'completed') return `${head(`success in ${elapsedWords(elapsed_ms)}`)}${but}`;
+  if (status === 'overridden') return head(`success, but ${why}`);
   if (isPaused(status)) return head(`suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
   return status === 'interrupted' ? head(`${why} after ${elapsedWords(elapsed_ms)}`) : head(`failed: ${why}`);
 }

@@ -17,7 +17,7 @@ import {
 } from '../outcome.ts';
 import { bodySchema } from './body.ts';
 import { fileName, nodeId } from './names.ts';
-import { questionSchema } from './question.ts';
+import { openFailureSchema, questionSchema } from './question.ts';
 
 const counts = once(() => z.record(z.string(), z.number()));
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
@@ -69,6 +69,7 @@ const endCauseSchema = once(() =>
       config: z.boolean().describe('A failure of class config, which only an edge that names it takes'),
     }),
     z.object({ kind: z.literal('loop_stopped') }),
+    z.object({ kind: z.literal('overridden') }),
   ]),
 );
 export type EndCause = z.infer<ReturnType<typeof endCauseSchema>>;
@@ -111,6 +112,17 @@ export const keptThreadSchema = once(() =>
   }),
 );
 
+/** What became of the executable nodes, for human gates. */
+const ofWork = once(() => ({
+  open_failures: z
+    .array(openFailureSchema())
+    .exactOptional()
+    .describe('Failures that lead to a human gate, or that an answer there has let pass'),
+  last_executable: nodeId()
+    .exactOptional()
+    .describe('Node of the latest execution of a tool, an agent or a verification'),
+}));
+
 export const checkpointSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
@@ -144,9 +156,7 @@ export const checkpointSchema = once(() =>
       .int()
       .exactOptional()
       .describe('Number of the latest execution of an agent, over the whole run'),
-    last_executable: nodeId()
-      .exactOptional()
-      .describe('Node of the latest execution of a tool, an agent or a verification'),
+    ...ofWork(),
     tool_state: z
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
       .exactOptional()
@@ -166,7 +176,7 @@ export const checkpointSchema = once(() =>
       .describe(
         'Totals of all calls of the run, those of interrupted executions included; `journal.jsonl` lists each',
       ),
-    status: z.enum(['running', 'completed', 'failed', 'interrupted', ...pausedWords]),
+    status: z.enum(['running', 'completed', 'overridden', 'failed', 'interrupted', ...pausedWords]),
     ended: endedSchema().nullable(),
     parked: parkedSchema().exactOptional(),
     question: questionSchema()
@@ -191,6 +201,7 @@ export const boundedCheckpointSchema = once(() =>
     alike: true,
     agent_step: true,
     last_executable: true,
+    open_failures: true,
     tool_state: true,
     threads: true,
   }),

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { canonicalHash } from '../json.ts';
 import { once } from '../once.ts';
+import { failureClasses } from '../outcome.ts';
 import { nodeId } from './names.ts';
 
 export const questionModes = ['choice', 'yes_no', 'freeform'] as const;
@@ -83,3 +84,27 @@ export function questionHash(question: Question): string {
     after: after && { node: after.node, outcome: after.outcome },
   });
 }
+
+/** A failure that led to a gate, and the answer after which the run continued. */
+export const overriddenSchema = once(() =>
+  z.object({
+    node: nodeId(),
+    visit: z.int().positive(),
+    class: z.enum(failureClasses),
+    reason: z.string(),
+    answered: z.object({
+      question: questionId(),
+      answer: z.string().describe('The label of the option, or the text; empty where none came in time'),
+      by: z.string(),
+      at: z.string(),
+      from: z.enum(answerSources),
+    }),
+  }),
+);
+export type OverriddenFailure = z.infer<ReturnType<typeof overriddenSchema>>;
+
+/** The same, also of a failure that has led to no gate yet. */
+export const openFailureSchema = once(() =>
+  overriddenSchema().extend({ answered: overriddenSchema().shape.answered.exactOptional() }),
+);
+export type OpenFailure = z.infer<ReturnType<typeof openFailureSchema>>;

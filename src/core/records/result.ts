@@ -7,7 +7,7 @@ import { auditCountsSchema } from './audit.ts';
 import { markSchema } from './checkpoint.ts';
 import { divergenceSchema } from './exchange.ts';
 import { forkedFromSchema } from './manifest.ts';
-import { questionSchema } from './question.ts';
+import { overriddenSchema, questionSchema } from './question.ts';
 
 export const commitSchema = once(() =>
   z.object({
@@ -30,11 +30,30 @@ export type FloorState = (typeof floorStates)[number];
 export const isolations = ['launcher', 'phase', 'none'] as const;
 export type Isolation = (typeof isolations)[number];
 
+/** What a result has of human gates. */
+const ofGates = once(() => ({
+  question: questionSchema().exactOptional().describe('That a suspended run asks a person'),
+  overridden: z
+    .array(overriddenSchema())
+    .exactOptional()
+    .describe(
+      'Failures that led to a human gate and that nothing has settled since: why a success is `overridden`',
+    ),
+  answers: z
+    .object({
+      people: z.int().nonnegative(),
+      automatic: z.int().nonnegative().describe('By `--auto-answer`'),
+      timeouts: z.int().nonnegative().describe('Nobody answered in time'),
+    })
+    .exactOptional()
+    .describe('How many answers its human gates got; absent without any'),
+}));
+
 export const runResultSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
     run_id: z.string(),
-    status: z.enum(['completed', 'failed', 'interrupted', ...pausedWords]),
+    status: z.enum(['completed', 'overridden', 'failed', 'interrupted', ...pausedWords]),
     exit_code: z.number(),
     exit_node: z.string().nullable(),
     reason: z.string().describe('Empty if the run completed'),
@@ -60,15 +79,7 @@ export const runResultSchema = once(() =>
       .describe(
         'When a run that is suspended for a quota can resume, or its question is no longer open; RFC 3339',
       ),
-    question: questionSchema().exactOptional().describe('That a suspended run asks a person'),
-    answers: z
-      .object({
-        people: z.int().nonnegative(),
-        automatic: z.int().nonnegative().describe('By `--auto-answer`'),
-        timeouts: z.int().nonnegative().describe('Nobody answered in time'),
-      })
-      .exactOptional()
-      .describe('How many answers its human gates got; absent without any'),
+    ...ofGates(),
     commits: z.array(commitSchema()),
     proof: z
       .array(z.string())

@@ -110,6 +110,7 @@ export type TraceFacts =
     }
   | { readonly type: 'PipelineCompleted' }
   | { readonly type: 'PipelineFailed'; readonly error: string }
+  | { readonly type: 'PipelineOverridden'; readonly reason: string }
   | { readonly type: 'PipelineInterrupted'; readonly signal: string }
   | {
       readonly type: 'PipelineParked';

@@ -1,6 +1,11 @@
 /** A node's id is the name of a folder in the run directory, so some ids are reserved and the length is limited. */
-import { reservedNodeIds } from '../../core/records/layout.ts';
+import { basename } from 'node:path';
+import { asksPeople } from '../../core/human-gate.ts';
+import { layout, reservedNodeIds } from '../../core/records/layout.ts';
 import { finding, type Rule } from '../rule.ts';
+
+/** The folder of the answers, in runs of graphs with a human gate. */
+const ofAnswers = basename(layout('').answers);
 
 /** Characters: file names have at most 255, and some append text to the id. */
 const most = 200;
@@ -13,7 +18,7 @@ export const reservedId: Rule = {
   fix: 'another id',
   check: ({ graph }) =>
     [...graph.nodes.values()].flatMap(({ id, span }) => {
-      const isTaken = reservedNodeIds.includes(id);
+      const isTaken = reservedNodeIds.includes(id) || (id === ofAnswers && asksPeople(graph));
       if (!isTaken && id.length <= most) return [];
       return finding(graph, reservedId, {
         message: isTaken

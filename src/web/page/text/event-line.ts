@@ -66,6 +66,10 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
   CheckpointSaved: () => ({ what: 'checkpoint saved' }),
   PipelineCompleted: () => ({ what: 'run completed', state: 'completed' }),
   PipelineFailed: (event) => ({ what: joined('run failed', text(event['error'])), state: 'failed' }),
+  PipelineOverridden: (event) => ({
+    what: joined('run overridden', text(event['reason'])),
+    state: 'overridden',
+  }),
   PipelineInterrupted: (event) => ({
     what: joined('run interrupted', text(event['signal']), `continues at ${text(event['next_node'])}`),
     state: 'interrupted',
