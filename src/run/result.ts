@@ -29,15 +29,7 @@ export async function resultOf(
   const { state, ending } = end;
   const made = commitsIn(state.context['build.commits']);
   const proof = proofIn(state.context['build.proof']);
-  const status =
-    end.parked?.status ??
-    (end.interrupted
-      ? 'interrupted'
-      : ending.ok
-        ? 'completed'
-        : isOverridden(ending)
-          ? 'overridden'
-          : 'failed');
+  const status = statusOfEnd(end);
   const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
   return {
     schema_version: 1,
@@ -91,6 +83,13 @@ export async function resultOf(
       called,
     ),
   };
+}
+
+function statusOfEnd({ parked, interrupted, ending }: RunEnd): RunResult['status'] {
+  if (parked !== undefined) return parked.status;
+  if (interrupted) return 'interrupted';
+  if (ending.ok) return 'completed';
+  return isOverridden(ending) ? 'overridden' : 'failed';
 }
 
 /** What it has of human gates. */
