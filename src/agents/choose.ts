@@ -1,7 +1,10 @@
 /** Which agent answers, and why that one. */
 import { agentNames } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
+import { own } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
+import { agentsForProvider, providerOfModel } from '../core/providers.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { agentKinds } from './index.ts';
 import { effortProblem } from './openai/plan.ts';
@@ -13,6 +16,7 @@ import {
   modelFlags,
   wordOf,
 } from './plan.ts';
+import { servingAgent } from './serving.ts';
 
 /** Decides who answers: the override for tests, then the node, the flags, the environment, a key, the bundled script.
  *  Nothing of these is a problem, and so is an agent that cannot work here. Pure. */
@@ -29,27 +33,49 @@ export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan }
   const unknown = effortProblem(effort, '--effort');
   if (unknown !== undefined) return unknown;
   const asked = askedFor(request);
-  if (asked !== undefined) return planFor(asked.word, asked.by, request);
+  if (asked !== undefined) return planFor(asked.word, asked.by, withoutForeignModels(asked, request));
   if (wordOf(request.env['OPENAI_API_KEY']) !== undefined)
     return planFor('openai', 'OPENAI_API_KEY', request);
   if (request.script !== undefined)
     return planFor('scripted', 'the script that the pipeline bundles', request);
+  const { provider = '' } = request;
+  const ofProvider = provider === '' ? '' : `, and no agent for llm_provider=${provider} can work here`;
   return agentProblem(
     'agent-none',
-    'no agent is chosen: there is no key, no --agent and no script that the pipeline bundles',
+    `no agent is chosen: there is no key, no --agent and no script that the pipeline bundles${ofProvider}`,
     'Set OPENAI_API_KEY to have a model answer. Pass --agent NAME (or set FACTORY_AGENT) to choose one of ' +
       `${agentNames.join(', ')}. Give the pipeline an agent script to replay prepared answers. ` +
       'Set agent.backend on a node to choose for that node alone.',
   );
 }
 
+/** For an agent that a provider has chosen: the request without models of other providers, which flags and environment name for the
+ *  agent of the run. */
+function withoutForeignModels({ by }: { readonly by: string }, request: AgentRequest): AgentRequest {
+  const { provider = '', flagBy, typedModel, env } = request;
+  if (by !== `llm_provider=${provider}`) return request;
+  const model = flagBy === undefined ? request.model : typedModel;
+  return {
+    ...request,
+    env: ownModelsOnly(env, provider),
+    model: isForeign(model, provider) ? undefined : model,
+  };
+}
+
+const isForeign = (model: string | undefined, provider: string): boolean =>
+  ![undefined, provider].includes(providerOfModel(model?.trim() ?? ''));
+
+const ownModelsOnly = (env: Environment, provider: string): Environment =>
+  isForeign(env['FACTORY_MODEL'], provider) ? { ...env, FACTORY_MODEL: undefined } : env;
+
 /** The word that chooses the agent, strongest source first. */
 function askedFor({
   env,
   nodeBackend,
   flag,
-  flagBy = '--agent',
+  flagBy,
   scriptNamed,
+  ...of
 }: AgentRequest): { word: string; by: string } | undefined {
   const override = (['ATTRACTION_BACKEND', 'ATTRACTOR_BACKEND'] as const).find(
     (name) => wordOf(env[name]) !== undefined,
@@ -57,9 +83,11 @@ function askedFor({
   if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
   const choices: readonly (readonly [string, string | undefined])[] = [
     ["the node's agent.backend", wordOf(nodeBackend)],
-    [flagBy, wordOf(flag)],
+    ['--agent', flagBy === undefined ? wordOf(flag) : undefined],
     // A script is given to be used, whatever keys there are.
     ['--script', scriptNamed === true ? 'scripted' : undefined],
+    [`llm_provider=${of.provider}`, agentOfProvider({ ...of, env, flagBy })],
+    [flagBy ?? '', flagBy === undefined ? undefined : wordOf(flag)],
     ['FACTORY_AGENT', wordOf(env['FACTORY_AGENT'])],
     ['ATTRACTOR_AGENT_BACKEND', wordOf(env['ATTRACTOR_AGENT_BACKEND'])],
   ];
@@ -68,6 +96,19 @@ function askedFor({
   // Other words in it have never meant anything.
   if (override !== undefined && (last === 'stub' || last === 'codex')) return { word: last, by: override };
   return undefined;
+}
+
+/** The agent that can work here with the models of the node's provider. A run that continues keeps its agents. */
+function agentOfProvider({
+  env,
+  provider = '',
+  programs = [],
+  recorded,
+  flagBy,
+}: Pick<AgentRequest, 'env' | 'provider' | 'programs' | 'recorded' | 'flagBy'>): string | undefined {
+  if (flagBy !== undefined) return own(recorded ?? {}, provider);
+  const hasKey = wordOf(env['OPENAI_API_KEY']) !== undefined;
+  return agentsForProvider(provider).find((name) => (name === 'openai' ? hasKey : programs.includes(name)));
 }
 
 /** The plan of a word, or of several with commas between: those are asked in order. One that is known and lacks
@@ -120,7 +161,10 @@ function planForOne(
   const name = agentNames.find((known) => known === word);
   if (name === undefined) return unknownAgent(word, chosenBy);
   const planned = agentKinds[name].plan(request, chosenBy);
-  return 'problem' in planned ? planned : { plan: { name, chosenBy, ...planned } };
+  if ('problem' in planned) return planned;
+  const create: AgentPlan['create'] = async (deps) =>
+    servingAgent(await planned.create(deps), name, deps.env);
+  return { plan: { name, chosenBy, ...planned, create } };
 }
 
 function unknownAgent(word: string, chosenBy: string): AgentProblem {

@@ -24,7 +24,7 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
       if (signal.aborted) return { kind: 'cancelled' };
       for (const agent of agents) {
         // An outage of one is a reason to ask the next, so each tries for itself before that.
-        const report = await agent.work({ ...task, outageMs: 0 }, signal);
+        const report = await agent.work({ ...(agent.serving?.(task) ?? task), outageMs: 0 }, signal);
         if (report.kind === 'cancelled') return { ...report, ...history(agent.name, failed) };
         if (!couldNot(report)) return { ...named(report, agent.name), ...history(agent.name, failed) };
         failed.push({ agent: agent.name, report });

@@ -66,6 +66,12 @@ export async function createAgents(
   deps: AgentDeps,
 ): Promise<ReadonlyMap<string, Agent>> {
   const agents = new Map<string, Agent>();
-  for (const [name, plan] of plans) agents.set(name, await plan.create(deps));
+  // Several names may have one plan.
+  const made = new Map<AgentPlan, Agent>();
+  for (const [name, plan] of plans) {
+    const agent = made.get(plan) ?? (await plan.create(deps));
+    made.set(plan, agent);
+    agents.set(name, agent);
+  }
   return agents;
 }

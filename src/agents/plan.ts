@@ -10,12 +10,20 @@ export type AgentRequest = {
   readonly env: Environment;
   /** The node's `agent.backend`. */
   readonly nodeBackend?: string | undefined;
+  /** The node's `llm_provider`; empty for none. */
+  readonly provider?: string;
+  /** Agent programs that can be started here. */
+  readonly programs?: readonly string[];
+  /** Of a run that continues: the agents that providers have chosen. */
+  readonly recorded?: Readonly<Record<string, string>> | undefined;
   /** `--agent`. */
   readonly flag?: string | undefined;
   /** Where `flag` comes from, unless it was typed. */
   readonly flagBy?: string | undefined;
-  /** `--model`. */
+  /** `--model`; of a run that continues, the model of its agent. */
   readonly model?: string | undefined;
+  /** The typed `--model` of a run that continues. */
+  readonly typedModel?: string | undefined;
   /** `--effort`. */
   readonly effort?: string | undefined;
   readonly temperature?: number | undefined;

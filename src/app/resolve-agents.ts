@@ -2,13 +2,20 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { chooseAgent } from '../agents/choose.ts';
+import { readClaudeSettings } from '../agents/claude-settings.ts';
+import { readCodexSettings } from '../agents/codex-settings.ts';
 import type { AgentPlan, AgentRequest } from '../agents/plan.ts';
+import { findExecutable } from '../agents/program/executable.ts';
 import type { AgentScript } from '../agents/script.ts';
 import { scriptMatchesInputs } from '../agents/scripted.ts';
+import { providerAgainst } from '../agents/serving.ts';
 import { withModels } from '../core/agent-words.ts';
+import { agentNames } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
-import { agentNodes, backendOf } from '../core/pipeline.ts';
+import { agentKeyOf, agentNodes, backendOf } from '../core/pipeline.ts';
+import { agentsForProvider, providerOf } from '../core/providers.ts';
 import { isMissing, readFailure } from '../platform/files/write.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -45,15 +52,15 @@ export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
 
 export function resolveAgents(
   graph: Graph,
-  choice: Omit<AgentRequest, 'nodeBackend'>,
+  choice: Omit<AgentRequest, 'nodeBackend' | 'provider'>,
 ): AgentAssignment | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
   for (const node of agentNodes(graph)) {
-    const backend = backendOf(node);
-    if (plans.has(backend)) continue;
-    const chosen = chooseAgent({ ...choice, nodeBackend: backend });
-    if ('plan' in chosen) plans.set(backend, chosen.plan);
+    const key = agentKeyOf(node);
+    if (plans.has(key)) continue;
+    const chosen = chooseForNode(node, choice);
+    if ('plan' in chosen) plans.set(key, knownPlan(plans, chosen.plan));
     else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
   }
   // A wrong flag is an error also where no node uses it.
@@ -64,6 +71,37 @@ export function resolveAgents(
   }
   if (problems.length > 0) return { problems: problems.slice(0, 1) };
   return { plans, main: plans.get('') ?? [...plans.values()][0] };
+}
+
+/** The agent of a node, and who has chosen it. */
+export const chooseForNode = (node: Node, choice: Omit<AgentRequest, 'nodeBackend' | 'provider'>) =>
+  chooseAgent({ ...choice, nodeBackend: backendOf(node), provider: providerOf(node.settings) });
+
+/** A plan by the same choice, so that one agent answers for both. */
+const knownPlan = (plans: AgentAssignment['plans'], plan: AgentPlan): AgentPlan =>
+  [...plans.values()].find(({ name, chosenBy }) => name === plan.name && chosenBy === plan.chosenBy) ?? plan;
+
+/** The agents that providers have chosen, by provider. */
+export const agentsByProvider = ({ plans }: AgentAssignment): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...plans].flatMap(([key, { name, chosenBy }]) =>
+      key === chosenBy ? [[key.replace(/^llm_provider=/, ''), name]] : [],
+    ),
+  );
+
+/** The agent programs that can be started here for nodes that name a provider. */
+export async function programsFor(graph: Graph, env: Environment, cwd: string): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for (const node of agentNodes(graph))
+    for (const agent of backendOf(node) === '' ? agentsForProvider(providerOf(node.settings)) : []) {
+      if (found.has(agent) || (agent !== 'codex' && agent !== 'claude')) continue;
+      const readSettings = agent === 'codex' ? readCodexSettings : readClaudeSettings;
+      const read = readSettings({ settings: node.settings, workspace: cwd }, { env });
+      if ('problem' in read) continue;
+      const program = await findExecutable(agent, read.settings.executable, env['PATH'], '');
+      if ('path' in program) found.add(agent);
+    }
+  return [...found];
 }
 
 /** Whether one of the agents answers from the script. */
@@ -166,19 +204,36 @@ export function scriptProblem(script: AgentScript, inputs: Inputs): Diagnostic |
 }
 
 /** Describes the agent of the graph's nodes, for records and people: with the models that they ask. */
-export function describeAgent(plan: AgentPlan, graph: Graph, plans: AgentAssignment['plans']): string {
-  const nodes = agentNodes(graph).filter((node) => plans.get(backendOf(node)) === plan);
+export function describeAgent(
+  plan: AgentPlan,
+  graph: Graph,
+  plans: AgentAssignment['plans'],
+  env: Environment,
+): string {
+  const nodes = agentNodes(graph).filter((node) => plans.get(agentKeyOf(node)) === plan);
   return (plan.agents ?? [plan])
-    .map((one) => withModels(one.describe, one.name === 'unusable' ? [] : modelsAsked(one, nodes)))
+    .map((one) => withModels(one.describe, one.name === 'unusable' ? [] : modelsAsked(one, nodes, env)))
     .join(', else ');
 }
 
-/** The models that the nodes name, and the agent's own where one names none. */
-function modelsAsked({ name, model }: AgentPlan, nodes: readonly Node[]): readonly string[] {
-  const named = ({ settings }: Node): readonly string[] => {
-    const special = (settings as { readonly [key: string]: unknown })[`${name}.model`];
-    if (typeof special === 'string') return [special];
-    return settings.llm_model ?? (model === undefined ? [] : [model]);
-  };
-  return [...new Set(nodes.flatMap(named))];
+/** The models that the nodes name, and the agent's own where one names none of its provider. */
+const modelsAsked = (plan: AgentPlan, nodes: readonly Node[], env: Environment): readonly string[] => [
+  ...new Set(nodes.flatMap(({ settings }) => modelsOfNode(plan, settings, env).models)),
+];
+
+/** The models that an agent is asked for by a node, and those that it is not, since they are another provider's. */
+export function modelsOfNode(
+  { name, model }: Pick<AgentPlan, 'name' | 'model'>,
+  settings: Node['settings'],
+  env: Environment,
+): { readonly models: readonly string[]; readonly withheld: readonly string[] } {
+  const special = (settings as { readonly [key: string]: unknown })[`${name}.model`];
+  if (typeof special === 'string') return { models: [special], withheld: [] };
+  const named = settings.llm_model ?? [];
+  const agent = agentNames.find((one) => one === name);
+  const withheld = named.filter(
+    (one) => agent !== undefined && providerAgainst(agent, env, settings, one) !== undefined,
+  );
+  const own = withheld.length > 0 || named.length === 0 ? (model === undefined ? [] : [model]) : [];
+  return { models: [...named.filter((one) => !withheld.includes(one)), ...own], withheld };
 }

@@ -25,6 +25,7 @@ import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
 import { planMissing } from './rules/plan-missing.ts';
 import { promptFileMissing } from './rules/prompt-file-missing.ts';
+import { providerUnserved } from './rules/provider-unserved.ts';
 import { quotedReference } from './rules/quoted-reference.ts';
 import { refusedCommand } from './rules/refused-command.ts';
 import { reservedId } from './rules/reserved-id.ts';
@@ -32,6 +33,9 @@ import { restartExit } from './rules/restart-exit.ts';
 import { shellVariable } from './rules/shell-variable.ts';
 import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
+import { stylesheetProperty } from './rules/stylesheet-property.ts';
+import { stylesheetSyntax } from './rules/stylesheet-syntax.ts';
+import { stylesheetValue } from './rules/stylesheet-value.ts';
 import { targetMissing } from './rules/target-missing.ts';
 import { undeclaredNode } from './rules/undeclared-node.ts';
 import { unknownClass } from './rules/unknown-class.ts';
@@ -66,6 +70,10 @@ export const rules: readonly Rule[] = [
   unknownClass,
   targetMissing,
   varsSyntax,
+  stylesheetSyntax,
+  stylesheetProperty,
+  stylesheetValue,
+  providerUnserved,
   holdoutBeside,
   holdoutAccess,
   unknownReference,

@@ -34,8 +34,9 @@ test.for([
   ['E101', /^E101: finding of factory plan check\n/],
   ['script', /^tool_command: attribute of tool nodes\n/],
   ['component', /no handler here/],
+  ['provider', /^llm_provider: attribute of /],
   ['fontname', /^fontname: an attribute of Graphviz/],
-  ['llm_provider', /without effect here: choose an agent/],
+  ['cwd', /without effect here: write codex\.workdir/],
 ] as const)('%s is explained', async ([word, text]) => {
   const { code, out, err } = await explained(word);
   expect({ code, err }).toEqual({ code: 0, err: '' });

@@ -208,8 +208,14 @@ const bad: readonly Row[] = [
   ['attribute-value', around('fidelity=sumary:low'), 'sumary:low'],
   ['attribute-value', edge('fidelity=ful'), 'ful'],
   ['attribute-kind', around('', 'fidelity=full;'), 'fidelity'],
-  ['no-effect', around('class=cheap'), 'class'],
-  ['no-effect', around('', 'model_stylesheet="* { }";'), 'model_stylesheet'],
+  ['stylesheet-syntax', around('', 'model_stylesheet="* { model=x; }";'), 'model=x'],
+  ['stylesheet-syntax', around('', 'model_stylesheet="\n\t.a .b " + "{ }";'), '.a .b'],
+  ['stylesheet-syntax', around('', 'model_stylesheet="* { model: \\"x\\"; ";'), '{'],
+  ['stylesheet-property', around('', 'model_stylesheet="* { modle: x; }";'), 'modle'],
+  ['stylesheet-value', around('', 'model_stylesheet="* { reasoning_effort: hgih; }";'), 'hgih'],
+  ['stylesheet-value', around('', 'model_stylesheet="* { max_cost_usd: \\"-1\\"; }";'), '\\"-1\\"'],
+  ['provider-unserved', around('llm_provider=gemini'), 'gemini'],
+  ['provider-unserved', around('', 'model_stylesheet=".x, #a { provider: kimi; }";'), 'kimi'],
   ['no-effect', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
   ['no-effect', edge('max_parallel=2'), 'max_parallel'],
   ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
@@ -396,6 +402,13 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
     around('color=red, fillcolor="#ff0000", fontname=x, penwidth=2, style=filled, _draw_=x'),
   ],
   ['no-effect', around('', 'class=c; edge [class=c];')],
+  ['no-effect', around('class=cheap', 'model_stylesheet=".cheap { model: x; }";')],
+  ['stylesheet-syntax', around('', 'model_stylesheet="/* { */ *, .a { model: \\"x\\" } #a{}";')],
+  ['stylesheet-property', around('', 'model_stylesheet="* { model: x; provider: y; backend: codex; }";')],
+  ['stylesheet-value', around('', 'model_stylesheet="* { fidelity: summary:low; max_cost_usd: 0.5; }";')],
+  ['provider-unserved', around('llm_provider=Anthropic')],
+  ['provider-unserved', around('llm_provider=google, agent=command')],
+  ['provider-unserved', around('llm_provider=openai', 'model_stylesheet="* { provider: kimi; }";')],
   ['duplicate-node', whole(`${ends} a [label=x]; subgraph { rank=same; a } start -> a -> exit`)],
   ['attribute-kind', around('max_retries=1', 'node [tool_command="x"];')],
   [
@@ -697,9 +710,10 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
     ...'endless-cycle failure-to-success gate-without-retry holdout-access masked-failure needs-sandbox no-effect'.split(
       ' ',
     ),
-    ...'outcome-not-asked outcome-uncovered restart-exit sets-plan shell-variable unknown-attribute'.split(
+    ...'outcome-not-asked outcome-uncovered provider-unserved restart-exit sets-plan shell-variable'.split(
       ' ',
     ),
+    ...'stylesheet-property unknown-attribute'.split(' '),
   ]);
 });
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
 import { asksPeople } from '../../core/human-gate.ts';
-import { backendOf } from '../../core/pipeline.ts';
+import { agentKeyOf } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
 import { startRecordIn } from '../../core/records/visit.ts';
 import { withFlags } from '../../core/settings/typing.ts';
@@ -52,7 +52,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     factoryBin: join(packageRoot(), 'dist', 'bin'),
     node: process.execPath,
     schema: (reference: string) => schemaOf(reference, schemas),
-    agentFor: (node: Parameters<typeof backendOf>[0]) => agents.get(backendOf(node)),
+    agentFor: (node: Parameters<typeof agentKeyOf>[0]) => agents.get(agentKeyOf(node)),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(history, workspace),
     watcher: live.watching(host.watcher),
     every: realEvery,

@@ -13,9 +13,11 @@ import { type Inputs, textsOf } from '../inputs.ts';
 import { limitsForManifest, limitsOf } from '../limits.ts';
 import {
   type AgentAssignment,
+  agentsByProvider,
   describeAgent,
   type LoadedScript,
   loadScript,
+  programsFor,
   resolveAgents,
   selfContained,
   usesScript,
@@ -101,7 +103,7 @@ export async function termsOf(
       prompts: { ...prompts },
       schemas: { ...schemas },
       variables,
-      agent: agentFacts(request, cast, flags),
+      agent: agentFacts(request, cast, flags, env),
       ...limitsForManifest(flags, graph, before),
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
@@ -131,12 +133,17 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: Host): Prom
     flag: flags.agent ?? (scriptNamed || name === '' ? undefined : name),
     ...(former !== undefined && flags.agent === undefined ? { flagBy: 'the run' } : {}),
     model: flags.model ?? model,
+    typedModel: flags.model ?? former?.manifest.agent.flags?.model,
     effort: flags.effort ?? effort,
     temperature,
     scriptNamed,
   };
+  const programs = offline || former !== undefined ? [] : await programsFor(graph, host.env, host.cwd);
+  const recorded = former?.manifest.agent.by_provider;
   const cast = (answers: LoadedScript | undefined): AgentAssignment | Refusal =>
-    offline ? { plans: new Map(), main: undefined } : resolveAgents(graph, { ...choice, script: answers });
+    offline
+      ? { plans: new Map(), main: undefined }
+      : resolveAgents(graph, { ...choice, programs, recorded, script: answers });
   const agents = cast(script);
   if ('problems' in agents) return agents;
   const isKept = former !== undefined && path === undefined;
@@ -199,9 +206,12 @@ const agentBefore = ({ former }: TermsRequest, { temperature }: RunFlags): Manif
 /** The agent in the manifest. */
 function agentFacts(
   request: TermsRequest,
-  { agents: { main, plans }, script: { script, text } }: Cast,
+  { agents, script: { script, text } }: Cast,
   flags: RunFlags,
+  env: Host['env'],
 ): Manifest['agent'] {
+  const { main, plans } = agents;
+  const chosen = agentsByProvider(agents);
   const agent = agentBefore(request, flags);
   const named = request.former === undefined ? flags.agent_script : request.script;
   const same =
@@ -209,8 +219,9 @@ function agentFacts(
   return {
     ...agent,
     name: main?.name ?? agent.name,
-    describe: same ? agent.describe : describeAgent(main, request.graph, plans),
+    describe: same ? agent.describe : describeAgent(main, request.graph, plans, env),
     ...(main === undefined || main.name === agent.name ? {} : { chosen_by: main.chosenBy }),
+    ...(Object.keys(chosen).length === 0 ? {} : { by_provider: chosen }),
     ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
     ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
     ...(text === undefined || script === undefined

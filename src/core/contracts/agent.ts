@@ -277,6 +277,8 @@ export interface Agent {
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
   modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'model' | 'settings' | 'workspace'>): string | undefined;
+  /** The task as the agent can work at it: without a model of another provider. Called once before `work`. */
+  serving?(task: AgentTask): AgentTask;
   work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;
 }
 

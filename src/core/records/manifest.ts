@@ -103,6 +103,10 @@ export const manifestSchema = once(() =>
       name: z.string().describe('The chosen agent, several separated by commas; empty if no node needs one'),
       describe: z.string(),
       chosen_by: z.string(),
+      by_provider: z
+        .record(z.string(), z.string())
+        .exactOptional()
+        .describe('The agents that `llm_provider` of nodes has chosen, by provider'),
       script: z.object({ path: z.string(), sha256: hash(), stored: fileName() }).optional(),
       model: z.string().optional(),
       effort: z.string().optional().describe('Reasoning effort of nodes without one'),

@@ -24,12 +24,10 @@ const drawing = words(`
 /** Attributes of other implementations of the pipeline language that nothing reads here, and what to write instead, if there
  *  is something. A name that ends with a dot stands for all that begin with it. */
 const withoutEffect: Readonly<Record<string, string>> = {
-  model_stylesheet: 'set llm_model on the nodes, or node [llm_model=…] for all that follow',
-  llm_provider: 'choose an agent: agent.backend="openai", "codex", "claude" or "command"',
   max_agent_turns: 'write max_turns',
   cwd: 'write codex.workdir, or cd in the command',
   ...Object.fromEntries(
-    words(`class auto_status join_policy
+    words(`auto_status join_policy
       error_policy max_parallel outputs escalation_models context_keys read_only options temperature
       manager. stack. tool_hooks.`).map((name) => [name, '']),
   ),

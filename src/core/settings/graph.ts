@@ -44,6 +44,11 @@ export const graphAttributes = {
     flag: '--var',
     example: 'topic, language',
   }),
+  model_stylesheet: attr(
+    text(),
+    'Rules that set llm_model, llm_provider, reasoning_effort, backend, fidelity or max_cost_usd of nodes that do not say it themselves.',
+    { example: '* { llm_model: small; } .hard { reasoning_effort: high; } #review { backend: claude; }' },
+  ),
   workdir: attr(
     trimmed(),
     "The directory to copy into the run, relative to the pipeline's file; `none`: start with an empty directory.",

@@ -35,6 +35,11 @@ export const commonAttributes = {
   label: attr(text(), 'The name of the node for people; the prompt of an agent that has no other.'),
   shape: attr(trimmed(), 'The shape, which chooses the node type where `type` does not.', { default: 'box' }),
   type: attr(trimmed(), 'The node type.', { unset: 'by shape, else by id', example: 'verification' }),
+  class: attr(
+    text(),
+    'Names for the rules of model_stylesheet, with commas or blanks between them; the label of a subgraph is one of the nodes in it.',
+    { example: 'hard review' },
+  ),
   comment: attr(text(), 'A remark; nothing reads it.'),
   goal_gate: attr(
     flagOrText(),
@@ -287,6 +292,11 @@ export const codergenAttributes = {
     flag: '--model',
     example: 'small,large',
   }),
+  llm_provider: attr(
+    trimmed('the name of a provider'),
+    'The provider of the model: without agent.backend and --agent it chooses the agent, `openai` (or `codex`) or `claude`.',
+    { unset: 'none', example: 'anthropic' },
+  ),
   reasoning_effort: attr(word(...efforts), 'How much the model may think.', {
     unset: "the agent's own",
     flag: '--effort',

@@ -1,5 +1,5 @@
-/** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the graph says for
- *  it, else the default. */
+/** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the stylesheet or the
+ *  graph says for it, else the default. */
 import type { CodeDescription } from '../diagnostic.ts';
 import { type Graph, isAgentType, type Node, type ParsedGraph, type ParsedNode } from '../graph.ts';
 import { own } from '../json.ts';
@@ -9,6 +9,7 @@ import { idleAttributes, idleCodes } from './idle.ts';
 import type { Caps } from './limits.ts';
 import { type NodeSettings, nodeAttributes } from './node.ts';
 import { type Finding, withText } from './repair.ts';
+import { type Stylesheet, stylesheetOf, stylesOf } from './stylesheet.ts';
 import {
   type Attribute,
   type AttributeSpec,
@@ -33,7 +34,7 @@ export type Typed<K extends NodeType = NodeType> = {
 type Values = Record<string, unknown>;
 
 /** Where a setting comes from. */
-type Source = 'node' | 'flag' | 'graph' | 'default';
+type Source = 'node' | 'sheet' | 'flag' | 'graph' | 'default';
 
 /** Settings inherit from each other, a node's from the graph's, those from the defaults. Of the shared levels, where they come
  *  from. */
@@ -102,6 +103,7 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
     bases.set(kind, known);
     return known;
   };
+  const sheet = stylesheetOf(parsed.attrs);
   const nodes = new Map<string, Node>();
   const typeOf = new Map<ParsedNode, K | undefined>();
   for (const node of parsed.nodes.values()) {
@@ -109,7 +111,10 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
     typeOf.set(node, kind);
     const base = baseOf(kind);
     const values = kind === undefined ? {} : reader.values(node.attrs, kind.attributes, base);
-    const settings = over(base, values) as NodeSettings;
+    const styled =
+      sheet === undefined || kind === undefined ? {} : styledValues(sheet, node, kind.attributes);
+    const inherited = Object.keys(styled).length === 0 ? base : level(base, 'sheet', styled);
+    const settings = over(inherited, values) as NodeSettings;
     nodes.set(node.id, { ...node, type: kind?.type ?? '', settings });
   }
   return {
@@ -119,6 +124,15 @@ export function typed<K extends NodeType>(parsed: ParsedGraph, kinds: readonly K
     invalid: reader.invalid,
   };
 }
+
+/** What the stylesheet of the graph says for a node; lint reports invalid values. */
+const styledValues = (sheet: Stylesheet, node: ParsedNode, table: AttributeTable): Values =>
+  Object.fromEntries(
+    [...stylesOf(sheet, node)].flatMap(([key, { property }]) => {
+      const read = own(table, key)?.read({ kind: 'string', text: property.value });
+      return read?.ok === true ? [[key, read.value]] : [];
+    }),
+  );
 
 const defaultsOf = (table: AttributeTable): Values =>
   Object.fromEntries(Object.entries(table).map(([key, { otherwise }]) => [key, otherwise]));

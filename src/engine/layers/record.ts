@@ -99,7 +99,8 @@ function chosenAgent(
     async ask(task, stop) {
       await run.leaks?.beforeAsking(node, task.prompt, state.context);
       try {
-        return thread.after(await agent.work(task, AbortSignal.any([signal, stop])));
+        const served = run.agentFor(node)?.serving?.(task) ?? task;
+        return thread.after(await agent.work(served, AbortSignal.any([signal, stop])));
       } finally {
         unlockNodeDirectory(nodeDir);
       }

@@ -1,0 +1,23 @@
+/** Every rule of the stylesheet can be read. */
+import { parseStylesheet } from '../../core/settings/stylesheet.ts';
+import { present } from '../../core/settings/types.ts';
+import { spanInValue } from '../../dot/literals.ts';
+import { finding, type Rule } from '../rule.ts';
+
+export const stylesheetSyntax: Rule = {
+  code: 'stylesheet-syntax',
+  severity: 'error',
+  rule: 'Every rule of `model_stylesheet` can be read: `SELECTOR { property: value; }`.',
+  wrong: 'model_stylesheet="* { llm_model=small; }"; start; exit; a [label=a]; start -> a -> exit',
+  fix: '`* { llm_model: small; }`',
+  *check({ graph }) {
+    const attribute = present(graph.attrs, 'model_stylesheet');
+    if (attribute === undefined) return;
+    for (const { at, length, message, fix } of parseStylesheet(attribute.value.text).problems)
+      yield finding(graph, stylesheetSyntax, {
+        message: `model_stylesheet: ${message}`,
+        span: spanInValue(graph, attribute, at, Math.max(length, 1)),
+        fix,
+      });
+  },
+};
