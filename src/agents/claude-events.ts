@@ -40,6 +40,7 @@ const lineSchema = once(() =>
     type: z.string(),
     subtype: z.string().optional(),
     model: z.string().optional(),
+    session_id: z.string().optional().catch(undefined),
     message: z
       .looseObject({
         id: z.string().optional().catch(undefined),
@@ -119,9 +120,11 @@ type Listeners = {
   readonly onText: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
+  readonly started?: (session: string) => void;
 };
 
-/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
+/** Calls `onText` with text for the live view, `acted` with what was done, `used` when more usage was reported, `started` with the id
+ *  of its session. */
 export const claudeEvents = (on: Listeners): ClaudeEvents => new EventReader(on);
 
 class EventReader implements ClaudeEvents {
@@ -156,7 +159,9 @@ class EventReader implements ClaudeEvents {
     if (line.type === 'assistant' || line.type === 'user') this.over = false;
     switch (line.type) {
       case 'system':
-        if (line.subtype === 'init' && line.model !== undefined) this.model = line.model;
+        if (line.subtype !== 'init') return;
+        if (line.model !== undefined) this.model = line.model;
+        if (line.session_id !== undefined) this.#on.started?.(line.session_id);
         return;
       case 'assistant':
         this.#message(line);

@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask } from '../core/contracts/agent.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -14,7 +14,9 @@ import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
 import { type HomeNames, homeWith, jsonWithout } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
+import { claudeSessionName } from './program/session-files.ts';
 import type { ProgramDefaults } from './program/settings.ts';
+import { openThreadSession } from './program/thread.ts';
 import { shower } from './program/view.ts';
 
 export type ClaudeOptions = ProgramDefaults & { readonly clock: Clock };
@@ -30,6 +32,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
     describe: 'claude (the agent program, with its own login or key)',
     tellsCost: true,
     unseen: true,
+    threads: true,
     modelFor(task) {
       const read = readClaudeSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
@@ -45,7 +48,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
           env,
           clock,
           readSettings: () => readClaudeSettings(task, options),
-          prepare: async (_, settings) => launchOf(task, settings, env),
+          prepare: (_, settings) => launchOf(task, settings, env),
         },
         task,
         signal,
@@ -53,9 +56,20 @@ export function claudeAgent(options: ClaudeOptions): Agent {
   };
 }
 
-function launchOf(task: AgentTask, settings: ClaudeSettings, env: Environment): Launch {
-  const args = claudeArgv(settings, answerSchema);
+async function launchOf(
+  task: AgentTask,
+  settings: ClaudeSettings,
+  env: Environment,
+): Promise<Launch | FailedReport> {
+  const place = claudePlace(env);
+  const home = claudeHome(env);
+  const session = await openThreadSession(task, {
+    ...{ program: 'claude', home, cwd: settings.workdir, nameOf: claudeSessionName },
+  });
+  if (session !== undefined && 'kind' in session) return session;
+  const args = claudeArgv(settings, answerSchema, session?.resumes);
   const events: ClaudeEvents = claudeEvents({
+    ...(session === undefined ? {} : { started: session.started }),
     onText: shower(task),
     acted: (action) => task.acted(action),
     used() {
@@ -71,7 +85,8 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: Environment): 
     args,
     program: {
       cwd: settings.workdir,
-      ...claudePlace(env),
+      ...place,
+      home: [...place.home, ...(session?.places ?? [])],
       keys: [...new Set([...ownKeys, ...settings.envKeys])],
       servers: ['ANTHROPIC_BASE_URL'],
       network: true,
@@ -80,6 +95,9 @@ function launchOf(task: AgentTask, settings: ClaudeSettings, env: Environment): 
     },
     events: (text) => events.line(text),
     finished: () => events.over,
+    session,
+    // Its first line names the model.
+    asked: () => events.model !== undefined || events.soFar !== undefined,
     async result() {
       const { result } = events;
       const denied = result?.denied ?? [];
@@ -152,7 +170,7 @@ function reportOf(
 }
 
 /** Everything after the program's name; the prompt is not among it, it goes to standard input. */
-function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string[] {
+function claudeArgv(settings: ClaudeSettings, schema: JsonObject, resumes: string | undefined): string[] {
   const pair = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
   return [
     '-p',
@@ -170,6 +188,7 @@ function claudeArgv(settings: ClaudeSettings, schema: JsonObject): string[] {
     ...pair('--max-turns', settings.maxTurns === undefined ? undefined : String(settings.maxTurns)),
     ...settings.addDirs.flatMap((dir) => ['--add-dir', dir]),
     ...pair('--settings', settings.settings),
+    ...pair('--resume', resumes),
     ...settings.args,
   ];
 }
@@ -185,12 +204,20 @@ const own: HomeNames = {
 /** In its file of accounts and servers: what it remembers of projects and their sessions. */
 const remembered = /project|history|session/i;
 
+/** Where claude keeps its configuration, login and sessions; undefined where there is neither CLAUDE_CONFIG_DIR nor a home. */
+function claudeHome(env: Environment): string | undefined {
+  const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
+  if (folder !== '') return resolve(folder);
+  const user = env['HOME']?.trim() ?? '';
+  return user === '' ? undefined : join(user, '.claude');
+}
+
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */
 export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
   const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
   const user = env['HOME']?.trim() ?? '';
-  const place = folder !== '' ? resolve(folder) : user === '' ? undefined : join(user, '.claude');
+  const place = claudeHome(env);
   // With the variable it lies in that folder.
   const account = folder !== '' ? join(resolve(folder), '.claude.json') : join(user, '.claude.json');
   const home = place === undefined ? [] : [...homeWith(place, own), ...jsonWithout(account, remembered)];

@@ -21,19 +21,25 @@ const itemSchema = once(() =>
     status: z.string().optional(),
   }),
 );
+const usageSchema = once(() =>
+  z.looseObject({
+    input_tokens: reportedNumberSchema(),
+    output_tokens: reportedNumberSchema(),
+    cached_input_tokens: reportedNumberSchema().optional().catch(undefined),
+    reasoning_output_tokens: reportedNumberSchema().optional().catch(undefined),
+  }),
+);
+const countSchema = once(() =>
+  z.looseObject({ payload: z.looseObject({ info: z.looseObject({ total_token_usage: usageSchema() }) }) }),
+);
+type CodexUsage = z.infer<ReturnType<typeof usageSchema>>;
+
 const eventSchema = once(() =>
   z.looseObject({
     type: z.string(),
+    thread_id: z.string().optional().catch(undefined),
     item: itemSchema().optional(),
-    usage: z
-      .looseObject({
-        input_tokens: reportedNumberSchema(),
-        output_tokens: reportedNumberSchema(),
-        cached_input_tokens: reportedNumberSchema().optional().catch(undefined),
-        reasoning_output_tokens: reportedNumberSchema().optional().catch(undefined),
-      })
-      .optional()
-      .catch(undefined),
+    usage: usageSchema().optional().catch(undefined),
     message: z.string().optional(),
     error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
   }),
@@ -58,11 +64,15 @@ export interface CodexEvents {
     | undefined;
 }
 
-/** Calls `said` with text for the live view, `acted` with what was done, `used` when more usage was reported. */
+/** Calls `onText` with text for the live view, `acted` with what was done, `used` when more usage was reported, `started` with the id
+ *  of its session. */
 export function codexEvents(on: {
   readonly onText: (text: string, channel: 'answer' | 'reasoning') => void;
   readonly acted: (action: AgentAction) => void;
   readonly used?: () => void;
+  readonly started?: (session: string) => void;
+  /** What a session that it continues had used. */
+  readonly spent?: CodexUsage | undefined;
 }): CodexEvents {
   let failure: string | undefined;
   let lastError: string | undefined;
@@ -73,6 +83,9 @@ export function codexEvents(on: {
       const event = jsonLine(text, eventSchema());
       if (event === undefined) return;
       switch (event.type) {
+        case 'thread.started':
+          if (event.thread_id !== undefined) on.started?.(event.thread_id);
+          return;
         case 'turn.started':
           turn = 'open';
           return;
@@ -81,11 +94,13 @@ export function codexEvents(on: {
           failure = undefined;
           // Of a server that does not report usage codex reports none at all.
           if (event.usage !== undefined && event.usage.input_tokens + event.usage.output_tokens > 0) {
+            // Those of a session that it continues are counted with its first turn.
+            const used = without(event.usage, tokens === undefined ? on.spent : undefined);
             tokens = {
-              input: (tokens?.input ?? 0) + event.usage.input_tokens,
-              output: (tokens?.output ?? 0) + event.usage.output_tokens,
-              cached: also(tokens?.cached, event.usage.cached_input_tokens),
-              reasoning: also(tokens?.reasoning, event.usage.reasoning_output_tokens),
+              input: (tokens?.input ?? 0) + used.input_tokens,
+              output: (tokens?.output ?? 0) + used.output_tokens,
+              cached: also(tokens?.cached, used.cached_input_tokens),
+              reasoning: also(tokens?.reasoning, used.reasoning_output_tokens),
             };
             on.used?.();
           }
@@ -125,6 +140,28 @@ export function codexEvents(on: {
     get tokens() {
       return tokens;
     },
+  };
+}
+
+/** What a session has used, by its text. */
+export function codexUsageIn(session: string): CodexUsage | undefined {
+  const last = session.lastIndexOf('"total_token_usage":');
+  if (last < 0) return undefined;
+  const [line = ''] = session.slice(session.lastIndexOf('\n', last) + 1).split('\n', 1);
+  return jsonLine(line, countSchema())?.payload.info.total_token_usage;
+}
+
+function without(usage: CodexUsage, spent: CodexUsage | undefined): CodexUsage {
+  if (spent === undefined) return usage;
+  const rest = (a: number, b: number | undefined) => Math.max(0, a - (b ?? 0));
+  const { cached_input_tokens: cached, reasoning_output_tokens: reasoning } = usage;
+  return {
+    input_tokens: rest(usage.input_tokens, spent.input_tokens),
+    output_tokens: rest(usage.output_tokens, spent.output_tokens),
+    ...(cached === undefined ? {} : { cached_input_tokens: rest(cached, spent.cached_input_tokens) }),
+    ...(reasoning === undefined
+      ? {}
+      : { reasoning_output_tokens: rest(reasoning, spent.reasoning_output_tokens) }),
   };
 }
 

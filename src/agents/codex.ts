@@ -1,22 +1,24 @@
 /** The agent program `codex` (`codex exec`): a prompt on standard input, work in the workspace, an answer in a file. */
 import { realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask, ReadScope } from '../core/contracts/agent.ts';
+import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { OutcomeWords } from '../core/own-words.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
-import { type CodexEvents, codexEvents, codexFailure } from './codex-events.ts';
+import { type CodexEvents, codexEvents, codexFailure, codexUsageIn } from './codex-events.ts';
 import { type CodexSettings, readCodexSettings } from './codex-settings.ts';
+import { codexArgv, codexHome, isTemporary, readScopeOf } from './codex-words.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
 import { isNativeOrOf } from './program/executable.ts';
 import { type HomeNames, homeWith } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
+import { codexSessionName } from './program/session-files.ts';
 import type { ProgramDefaults } from './program/settings.ts';
+import { openThreadSession, type ThreadSession } from './program/thread.ts';
 import { shower } from './program/view.ts';
 
 export type CodexOptions = ProgramDefaults & { readonly clock: Clock };
@@ -39,6 +41,7 @@ export function codexAgent(options: CodexOptions): Agent {
     name: 'codex',
     describe: 'codex (the agent program, with its own login or key)',
     unseen: true,
+    threads: true,
     modelFor(task) {
       const read = readCodexSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
@@ -54,7 +57,7 @@ export function codexAgent(options: CodexOptions): Agent {
           env,
           clock,
           readSettings: () => scopedSettings(task, options),
-          prepare: (_, settings, path) => launchOf(task, settings, path, env),
+          prepare: (_, settings, path) => launchOf(task, settings, path, options),
         },
         task,
         signal,
@@ -78,8 +81,8 @@ async function launchOf(
   task: AgentTask,
   read: CodexSettings,
   path: string,
-  env: Environment,
-): Promise<Launch> {
+  { env, clock }: CodexOptions,
+): Promise<Launch | FailedReport> {
   const outer = await task.sandbox?.();
   const isInside = outer?.rung === 'bwrap';
   // Its own sandbox cannot be made inside ours, and every command of the model would fail; ours confines it.
@@ -91,10 +94,14 @@ async function launchOf(
   // It opens no file through a link. Inside a sandbox of ours there are none on the way.
   const folder = isInside ? task.nodeDir : await realpath(task.nodeDir);
   const files = { schema: join(folder, 'codex.output.schema.json'), response: join(folder, 'response.md') };
-  const args = codexArgv(settings, files, modern);
-  const events = eventsOf(task, settings);
+  const home = codexHome(env);
+  const nameOf = (id: string) => codexSessionName(id, clock.now());
+  const session = await openThreadSession(task, { program: 'codex', home, cwd: settings.workdir, nameOf });
+  if (session !== undefined && 'kind' in session) return session;
+  const args = codexArgv(settings, files, modern, session);
+  const events = eventsOf(task, settings, session);
   // Inside a sandbox of ours the temporary folder is another one.
-  const place = placeOf(task, isInside ? { ...env, TMPDIR: '/tmp' } : env, modern);
+  const place = placeOf(task, isInside ? { ...env, TMPDIR: '/tmp' } : env, modern, session);
   return {
     artifacts: {
       'codex.output.schema.json': `${JSON.stringify(answerSchema, null, 2)}\n`,
@@ -112,6 +119,8 @@ async function launchOf(
     },
     ...((settings.json ?? modern) ? { events: events.line, finished: () => events.turn === 'over' } : {}),
     cleanUp: place.leave,
+    session,
+    asked: () => events.turn !== undefined,
     async result(exit) {
       // A turn that did not end has not reported what it used.
       const usage = usageOf(
@@ -135,12 +144,17 @@ function placeOf(
   task: AgentTask,
   env: Environment,
   modern: boolean,
+  session: ThreadSession | undefined,
 ): { readonly given: Pick<AgentProgram, 'env' | 'home'>; leave(): Promise<void> } {
   const home = codexHome(env);
   const given = {
-    home: home === undefined ? [] : homeWith(home, own),
-    // It may be relative, and the program starts elsewhere.
-    ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { env: { CODEX_HOME: home } } : {}),
+    home: home === undefined ? [] : [...homeWith(home, own), ...(session?.places ?? [])],
+    env: {
+      // It may be relative, and the program starts elsewhere.
+      ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { CODEX_HOME: home } : {}),
+      // Its database repeats the turns of a session.
+      ...(session?.aside === undefined ? {} : { CODEX_SQLITE_HOME: session.aside }),
+    },
   };
   if (!modern || home === undefined || !isTemporary(home, env)) return { given, leave: async () => {} };
   const temporary = join(task.nodeDir, 'tmp');
@@ -159,8 +173,10 @@ function placeOf(
   };
 }
 
-function eventsOf(task: AgentTask, settings: CodexSettings): CodexEvents {
+function eventsOf(task: AgentTask, settings: CodexSettings, session: ThreadSession | undefined): CodexEvents {
   const events: CodexEvents = codexEvents({
+    ...(session === undefined ? {} : { started: session.started }),
+    ...(session?.resumes === undefined ? {} : { spent: codexUsageIn(task.thread?.before ?? '') }),
     onText: shower(task),
     acted: (action) => task.acted(action),
     used() {
@@ -216,82 +232,4 @@ function reportOf(
   return 'problem' in answer
     ? fail('agent', `codex output ${answer.problem}`)
     : { kind: 'finished', ...answer.answer, response: file.text };
-}
-
-/** The words that `codex` is started with. */
-const mcpKey = 'mcp_servers.memory_ops.enabled';
-
-/** Everything after the program's name, in the order that scripts around it know. `modern` is a program that
- *  understands `--json` and needs a flag for a folder without git. */
-export function codexArgv(
-  settings: CodexSettings,
-  files: { readonly schema: string; readonly response: string },
-  modern: boolean,
-): string[] {
-  const { approval, model, profile, effort, overrides, autoApprove } = settings;
-  const pair = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
-  const words = [...overrides];
-  if (effort !== undefined && !overrides.some(sets('model_reasoning_effort')))
-    words.push(`model_reasoning_effort=${JSON.stringify(effort)}`);
-  if (settings.disableMcp && !overrides.some(sets(mcpKey))) words.push(`${mcpKey}=false`);
-  if (autoApprove !== undefined)
-    words.push(`${autoApprove.key}=[${autoApprove.commands.map((one) => JSON.stringify(one)).join(',')}]`);
-  return [
-    ...pair('-a', approval),
-    'exec',
-    ...pair('-s', settings.sandbox),
-    ...pair('-m', model),
-    ...pair('-p', profile),
-    ...words.flatMap((one) => ['-c', one]),
-    '-C',
-    settings.workdir,
-    ...(settings.skipGitRepoCheck || modern ? ['--skip-git-repo-check'] : []),
-    ...settings.addDirs.flatMap((dir) => ['--add-dir', dir]),
-    ...(settings.bypass ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
-    ...((settings.json ?? modern) ? ['--json'] : []),
-    '--color',
-    'never',
-    '--output-schema',
-    files.schema,
-    '-o',
-    files.response,
-    '-',
-  ];
-}
-
-const sets = (key: string) => (override: string) => override.split('=')[0]?.trim() === key;
-
-/** What codex must not read. A strict scope is what the node names below the workspace: its workdir and its added
- *  folders, with the program itself. Where it names none, all of the workspace is its work, and nothing more is hidden.
- *  `narrow` is false then. */
-export function readScopeOf(
-  settings: CodexSettings,
-  workspace: string,
-): { readonly scope: ReadScope; readonly narrow: boolean } {
-  const inside = (path: string): string[] => {
-    const below = relative(workspace, path);
-    return below === '' || below === '..' || below.startsWith('../') ? [] : [below];
-  };
-  const named = [settings.workdir, ...settings.addDirs].flatMap(inside);
-  const narrow = settings.strictReadScope && named.length > 0;
-  const program = settings.executable.path.includes('/') ? inside(settings.executable.path) : [];
-  return {
-    scope: { hidden: settings.hidden, ...(narrow ? { only: [...named, ...program] } : {}) },
-    narrow,
-  };
-}
-
-/** Where codex keeps its configuration and login, absolute; undefined where there is neither CODEX_HOME nor a home. */
-export function codexHome(env: Environment): string | undefined {
-  const folder = env['CODEX_HOME']?.trim() ?? '';
-  if (folder !== '') return resolve(folder);
-  const home = env['HOME']?.trim() ?? '';
-  return home === '' ? undefined : join(resolve(home), '.codex');
-}
-
-/** Whether the folder lies where temporary files do. There codex does not install its sandbox helper: every
- *  command of the model's fails, and the program ends with 0 all the same. */
-export function isTemporary(home: string, env: Environment): boolean {
-  const temporary = resolve(env['TMPDIR']?.trim() || tmpdir());
-  return home === temporary || home.startsWith(`${temporary.replace(/\/$/, '')}/`);
 }

@@ -123,7 +123,7 @@ export function confinementOf(
       workspace,
       nodeDir: stage.nodeDir ?? at.node(node.id),
       history: at.history,
-      scratch: join(at.scratch, node.id),
+      scratch: scratchOfNode(runDir, node.id),
       workdir: confinement.workdir,
       home: home !== undefined && isAbsolute(home) ? home.replace(/(?<=.)\/+$/, '') : undefined,
       judge: confinement.judge ?? [],
@@ -143,6 +143,9 @@ export function confinementOf(
     frozen: stage.frozen ?? [],
   };
 }
+
+/** Where the private folders of a node's programs are, and what its agent needs outside their view. */
+export const scratchOfNode = (runDir: string, node: string): string => join(layout(runDir).scratch, node);
 
 /** Variables by which a tool that runs scenarios learns of the node's sandbox settings. */
 export function scenarioVariables(

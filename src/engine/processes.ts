@@ -13,7 +13,7 @@ import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { noteProcess } from '../run/node-directory.ts';
 import type { Lookout } from '../workspace/walk.ts';
 import { runAgentProgram } from './agent-process.ts';
-import { confinementOf, sandboxLevelOf, scenarioVariables } from './confinement.ts';
+import { confinementOf, sandboxLevelOf, scenarioVariables, scratchOfNode } from './confinement.ts';
 import { seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { liveOutput } from './live-output.ts';
@@ -65,7 +65,8 @@ export function openProcesses(context: LayerContext): OpenProcesses {
     },
     async agentSandbox() {
       const rung = sandboxLevelOf(run, node);
-      return { rung, nests: rung !== 'bwrap' || (await run.confinement?.nests()) !== false };
+      const nests = rung !== 'bwrap' || (await run.confinement?.nests()) !== false;
+      return { rung, nests, scratch: scratchOfNode(run.runDir, node.id) };
     },
   };
 }

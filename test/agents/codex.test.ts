@@ -464,9 +464,9 @@ test('with its home among temporary files codex gets another TMPDIR', async () =
 });
 
 test.for([
-  [{ rung: 'bwrap', nests: false }, true],
-  [{ rung: 'bwrap', nests: true }, false],
-  [{ rung: 'group', nests: true }, false],
+  [{ rung: 'bwrap', nests: false, scratch: '/x' }, true],
+  [{ rung: 'bwrap', nests: true, scratch: '/x' }, false],
+  [{ rung: 'group', nests: true, scratch: '/x' }, false],
 ] as const)('inside a sandbox of %j the sandbox of codex is off: %s', async ([outer, off]) => {
   await using it = await codex('ok');
   const task = it.task({ attributes: it.attributes, sandbox: async () => outer });
@@ -494,7 +494,7 @@ describe('the directories that it gets', () => {
     await using it = await codex('ok', { attributes: { 'codex.json': 'true' } });
     it.env['CODEX_HOME'] = '/tmp/home-of-codex';
     for (const rung of ['bwrap', 'group'] as const) {
-      const sandbox = async () => ({ rung, nests: true });
+      const sandbox = async () => ({ rung, nests: true, scratch: it.at('scratch') });
       await it.agent.work(it.task({ attributes: it.attributes, sandbox }), new AbortController().signal);
       const warned = it.logged.filter(({ message }) => message.includes('lies among temporary files'));
       expect(warned.length, rung).toBe(rung === 'bwrap' ? 1 : 0);

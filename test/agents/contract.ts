@@ -121,6 +121,7 @@ const Report = z.discriminatedUnion('kind', [
       })
       .optional(),
     response: z.string().optional(),
+    threadLost: z.literal(true).optional(),
     ...beside,
   }),
   z.strictObject({
@@ -202,10 +203,14 @@ export function keepsTheAgentContract(name: string, makeAgent: () => Subject | P
       await using subject = await makeAgent();
       if (subject.endless === undefined) return skip(`${name} answers at once`);
       const stop = new AbortController();
-      const report = subject.endless.agent.work(taskFor(), stop.signal);
+      const kept: string[] = [];
+      const thread = { key: 'k', before: undefined, keep: (text: string) => void kept.push(text) };
+      const task = taskFor(subject.agent.threads === true ? { thread } : {});
+      const report = subject.endless.agent.work(task, stop.signal);
       await subject.endless.begun();
       stop.abort();
       expect(await report).toEqual({ kind: 'cancelled' });
+      expect(kept).toEqual([]);
       await subject.quiet?.();
     });
   });

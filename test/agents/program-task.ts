@@ -87,7 +87,8 @@ export const inPlace = (it: {
   work(task, signal) {
     const settings = { ...settingsOf(it.attributes), ...task.settings };
     const shown = task.onText === undefined ? {} : { onText: task.onText };
-    return it.agent.work(it.task({ settings, ...shown }, signal), signal);
+    const thread = task.thread === undefined ? {} : { thread: task.thread };
+    return it.agent.work(it.task({ settings, ...shown, ...thread }, signal), signal);
   },
 });
 

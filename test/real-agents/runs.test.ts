@@ -226,6 +226,66 @@ const twoNodes = (attributes: string) => `digraph g {
   b -> exit [condition="outcome=success"]
 }`;
 
+const inThread = (attributes: string): string =>
+  twoNodes(`fidelity=full, thread_id=t, ${attributes}`).replace('Do more', 'Do the next thing');
+
+const usersOwn: Readonly<Record<Name, string>> = {
+  codex: '.codex/sessions/2026/01/02/rollout-2026-01-02T00-00-00-6affb302-3e34-436f-b334-5ca7e9546ede.jsonl',
+  claude: '.claude/projects/-w/713a28ae-2985-4d16-82e8-a4a9097f6e7d.jsonl',
+};
+
+/** Two nodes share a conversation; the engine is killed in the turn of the second, and the run is resumed. */
+async function continues(name: Name, sandbox: Word): Promise<void> {
+  const own = { [usersOwn[name]]: 'of the user\n' };
+  await using it = await rig(
+    name,
+    sandbox,
+    [
+      { run: 'echo seen-at-first' },
+      { answer: { notes: 'the first is done' } },
+      { run: 'echo never-said' },
+      { hang: true },
+      { run: 'echo seen-at-last' },
+      { answer: { notes: 'the second is done' } },
+    ],
+    { pipeline: inThread, files: { ...own, 't.txt': '' } },
+  );
+  const sessions = () =>
+    (readdirSync(it.path, { recursive: true }) as string[])
+      .filter((path) => path.endsWith('.jsonl') && /^\.(?:codex|claude)\/(?:sessions|projects)\//.test(path))
+      .sort();
+  const killed = await it.run({
+    watch(line, engine) {
+      if (!line.includes('node started node=b')) return;
+      const look = setInterval(() => {
+        if (it.desk.bodies().length < 4) return;
+        clearInterval(look);
+        engine.kill('SIGKILL');
+      }, 20);
+    },
+  });
+  expect(killed.signal).toBe('SIGKILL');
+  expect(sessions().length).toBe(sandbox === 'bwrap' ? 1 : 2);
+  const resumed = await it.factory(['resume', 'r1'], { env: it.env });
+  expect(resumed.code, resumed.stderr).toBe(0);
+  expect(resumed.stderr).not.toContain('cannot be continued');
+
+  const [first = '', , second = '', , again = ''] = it.desk.bodies();
+  expect(first).not.toContain('Do the next thing');
+  for (const body of [second, again]) {
+    expect(body).toContain('seen-at-first');
+    expect(body).toContain('the first is done');
+    expect(body.split('Do the next thing').length).toBe(2);
+  }
+  expect(again).not.toContain('never-said');
+  expect(sessions()).toEqual([usersOwn[name]]);
+  expect(await it.read(usersOwn[name])).toBe('of the user\n');
+  const usage = await it.json('.factory/runs/r1/b/usage.json');
+  expect(usage).toMatchObject({ input_tokens: 22, output_tokens: 14 });
+  const verified = await it.factory(['verify', 'r1'], { env: it.env });
+  expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+}
+
 const detached = {
   run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
 };
@@ -302,6 +362,9 @@ for (const { name, sandbox, skipped } of cases) {
         'reads in no session but its own, wherever others are kept, and leaves them as they are',
         () => readsNoOther(name),
       );
+
+      test('continues the conversation of another node, without a turn that was killed', () =>
+        continues(name, sandbox));
 
       // Without a sandbox the agents' own tests show the same.
       test.runIf(sandbox === rungs[0]).for<[string, Step, number, object]>([

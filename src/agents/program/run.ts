@@ -8,6 +8,7 @@ import { isFolder } from '../../platform/files/read.ts';
 import { removeNow } from '../../platform/files/write.ts';
 import { findExecutable } from './executable.ts';
 import type { ProgramSettings } from './settings.ts';
+import { lostThread, type ThreadSession } from './thread.ts';
 import { heartbeat, logEnd, programView } from './view.ts';
 
 /** What of an agent program's work is particular to it. */
@@ -22,8 +23,8 @@ export type ProgramAgent<S extends ProgramSettings> = {
   readonly env: Environment;
   readonly clock: Clock;
   readSettings(task: AgentTask): { readonly settings: S } | { readonly problem: string };
-  /** Called once the program has been found. */
-  prepare(task: AgentTask, settings: S, path: string): Promise<Launch>;
+  /** Called once the program has been found. A failure is the report. */
+  prepare(task: AgentTask, settings: S, path: string): Promise<Launch | FailedReport>;
 };
 
 /** How a program is started, and what it leaves behind. */
@@ -41,6 +42,10 @@ export type Launch = {
   finished?(): boolean;
   /** Called when it has ended. */
   cleanUp?(): Promise<void>;
+  /** The conversation that it continues or begins. */
+  readonly session?: ThreadSession | undefined;
+  /** Whether a model may have been asked. */
+  asked?(): boolean;
   /** What it answered and used, however it ended. */
   result(exit: Exit): Promise<ProgramResult>;
 };
@@ -96,6 +101,7 @@ export async function runProgram<S extends ProgramSettings>(
   // The answer of an earlier attempt is not this one's.
   removeNow(join(task.nodeDir, 'response.md'));
   const launch = await agent.prepare(task, settings, found.path);
+  if ('kind' in launch) return launch;
   for (const [artifact, content] of Object.entries(launch.artifacts)) await task.keep(artifact, content);
   const view = programView(name, task, env, launch.events);
   const began = clock.monotonic();
@@ -121,16 +127,27 @@ export async function runProgram<S extends ProgramSettings>(
     endHeartbeat();
     lingering.end();
     await launch.cleanUp?.();
+    await launch.session?.close();
   }
   view.end();
   const exit = exitOf(ended, launch, signal);
   if (exit !== ended)
     task.log('warn', `${title} did not exit after its final event and was ended; its answer counts`);
   const result = await launch.result(exit);
-  const own = await reportOf(agent, exit, result, view.lastWords());
+  const own = inThread(launch, exit, await reportOf(agent, exit, result, view.lastWords()));
   const report = result.denied === undefined ? own : { ...own, denied: result.denied };
   logEnd(title, task, report, clock.monotonic() - began);
   return report;
+}
+
+/** Keeps the conversation of a program that worked to its end. One that ended for no known reason before it asked a model did not
+ *  take the session: another version may have written it. */
+function inThread({ session, asked }: Launch, exit: Exit, report: AgentReport): AgentReport {
+  if (report.kind === 'finished') session?.keep();
+  const unknown = report.kind === 'failed' && report.class === 'agent' && exit.kind === 'exited';
+  return unknown && session?.resumes !== undefined && asked?.() === false
+    ? lostThread(report.reason)
+    : report;
 }
 
 /** What a program that has finished has to exit. */

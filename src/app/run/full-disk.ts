@@ -5,11 +5,11 @@ import { quoteWord } from '../../core/policy/words.ts';
 import { layout } from '../../core/records/layout.ts';
 import { DiskStop, diskError, isFull } from '../../platform/files/disk-error.ts';
 import { mayWrite } from '../../platform/files/fence.ts';
-import { removeTree } from '../../platform/files/remove.ts';
 import { removeFile, systemWords, writeFresh } from '../../platform/files/write.ts';
 import { closeAll } from '../../run/journal.ts';
 import { openRunJournal } from '../../run/run-journal.ts';
 import type { Finished } from '../types.ts';
+import { removeScratch } from './leftovers.ts';
 import type { OwnRun } from './own-run.ts';
 import { endOf, writeResult } from './run-end.ts';
 
@@ -70,7 +70,7 @@ async function suspendForRoom(
   try {
     await closeAll(run.open);
     giveRoom(runDir);
-    await removeTree(layout(runDir).scratch);
+    await removeScratch(runDir);
     const recorded = await reader.stored();
     if ('problems' in recorded || recorded.history.checkpoint.ended !== null) return undefined;
     const { history, manifest } = recorded;

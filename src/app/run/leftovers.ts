@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeNotedSessions } from '../../agents/program/session-files.ts';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
 import { epochVariable, layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { beforeWrite, mayWrite } from '../../platform/files/fence.ts';
+import { namesIn } from '../../platform/files/read.ts';
 import {
   hasTempSiblings,
   removeGitLocks,
@@ -38,10 +40,16 @@ export async function clearLeftovers({
   await removeLeftovers(runDir);
   await installManifest(runDir, history.manifestSha256);
   if (ended > 0) log('warn', 'ended processes that an earlier engine left running', { processes: ended });
+  await removeScratch(runDir);
+  return ended;
+}
+
+/** Removes the private folders of nodes, and what is noted in them: sessions of agents in the user's home. */
+export async function removeScratch(runDir: string): Promise<void> {
   const { scratch } = layout(runDir);
   beforeWrite(scratch);
+  for (const node of namesIn(scratch)) await removeNotedSessions(join(scratch, node));
   await removeTree(scratch);
-  return ended;
 }
 
 const ownersEnd: Readonly<Record<FormerOwner['how'], string>> = {

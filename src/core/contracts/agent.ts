@@ -8,12 +8,13 @@ import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
 
 /** A place outside the workspace. In a sandbox `empty` and `text` put an empty folder, or a file with this text, in its place
- *  for one execution. A later place lies over an earlier one. */
+ *  for one execution, and `from` another folder. A later place lies over an earlier one. */
 export type AgentPlace = {
   readonly path: string;
   readonly write: boolean;
   readonly empty?: true;
   readonly text?: string;
+  readonly from?: string;
 };
 
 /** A program that does an agent's work. It gets of the machine only what is named here: the engine starts it in its
@@ -112,8 +113,9 @@ export type AgentTask = {
   /** Runs a program for this task to its end. Never rejects for what the program does. When the task's signal fires, or
    *  time is up, its whole group gets SIGTERM, SIGKILL 5 s later, and whatever carries the run's marker goes too. */
   run(program: AgentProgram): Promise<Exit>;
-  /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. */
-  sandbox?(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean }>;
+  /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. `scratch` is a
+   *  private folder that no program sees unless a place shows it: removed by a resume at the latest. */
+  sandbox?(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean; readonly scratch: string }>;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
   /** A record for the log; the node's name is added. */

@@ -214,9 +214,10 @@ export function confine(rung: SandboxLevel, places: Places, request: Confinement
   };
 }
 
-const bindOfPlace = ({ path, write, empty, text }: AgentPlace, own: string): Bind => ({
+const bindOfPlace = ({ path, write, empty, text, from }: AgentPlace, own: string): Bind => ({
   path,
   write,
+  ...(from === undefined ? {} : { from }),
   ...(empty === undefined && text === undefined ? {} : { from: own }),
   ...(text === undefined ? {} : { text }),
 });
