@@ -1,4 +1,6 @@
 /** What a node and the environment say about claude: attributes first, then `FACTORY_CLAUDE_*`. */
+import { join, resolve } from 'node:path';
+import type { Environment } from '../core/contracts/process.ts';
 import { isReadOnly } from '../core/settings/node.ts';
 import {
   type AttributeTable,
@@ -46,6 +48,14 @@ export const claudeAttributes = {
   'claude.env_keys': attr(list(), 'Further variables with its keys.', { example: 'AWS_ACCESS_KEY_ID' }),
   'claude.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
 } as const satisfies AttributeTable;
+
+/** Where claude keeps its configuration, login and sessions; undefined where there is neither CLAUDE_CONFIG_DIR nor a home. */
+export function claudeHome(env: Environment): string | undefined {
+  const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
+  if (folder !== '') return resolve(folder);
+  const user = env['HOME']?.trim() ?? '';
+  return user === '' ? undefined : join(user, '.claude');
+}
 
 /** `effort` is `low`, `medium`, `high` or `xhigh`, its own words. */
 export type ClaudeSettings = ProgramSettings & {

@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { OutcomeWords } from '../core/own-words.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
-import { type ClaudeSettings, readClaudeSettings } from './claude-settings.ts';
+import { type ClaudeSettings, claudeHome, readClaudeSettings } from './claude-settings.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
 import { type HomeNames, homeWith, jsonWithout } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
@@ -203,14 +203,6 @@ const own: HomeNames = {
 
 /** In its file of accounts and servers: what it remembers of projects and their sessions. */
 const remembered = /project|history|session/i;
-
-/** Where claude keeps its configuration, login and sessions; undefined where there is neither CLAUDE_CONFIG_DIR nor a home. */
-function claudeHome(env: Environment): string | undefined {
-  const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
-  if (folder !== '') return resolve(folder);
-  const user = env['HOME']?.trim() ?? '';
-  return user === '' ? undefined : join(user, '.claude');
-}
 
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */

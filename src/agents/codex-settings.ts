@@ -1,4 +1,6 @@
 /** What a node and the environment say about codex: attributes first, then `ATTRACTOR_CODEX_*`. */
+import { join, resolve } from 'node:path';
+import type { Environment } from '../core/contracts/process.ts';
 import { isReadOnly } from '../core/settings/node.ts';
 import {
   type AttributeTable,
@@ -58,6 +60,14 @@ export const codexAttributes = {
     { default: 'false' },
   ),
 } as const satisfies AttributeTable;
+
+/** Where codex keeps its configuration and login, absolute; undefined where there is neither CODEX_HOME nor a home. */
+export function codexHome(env: Environment): string | undefined {
+  const folder = env['CODEX_HOME']?.trim() ?? '';
+  if (folder !== '') return resolve(folder);
+  const home = env['HOME']?.trim() ?? '';
+  return home === '' ? undefined : join(resolve(home), '.codex');
+}
 
 export type CodexSettings = ProgramSettings & {
   readonly sandbox: string;

@@ -1,6 +1,6 @@
-/** What `codex` is started with: its words, what it must not read, its home. */
+/** What `codex` is started with: its words, and what it must not read. */
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import type { ReadScope } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { CodexSettings } from './codex-settings.ts';
@@ -70,14 +70,6 @@ export function readScopeOf(
     scope: { hidden: settings.hidden, ...(narrow ? { only: [...named, ...program] } : {}) },
     narrow,
   };
-}
-
-/** Where codex keeps its configuration and login, absolute; undefined where there is neither CODEX_HOME nor a home. */
-export function codexHome(env: Environment): string | undefined {
-  const folder = env['CODEX_HOME']?.trim() ?? '';
-  if (folder !== '') return resolve(folder);
-  const home = env['HOME']?.trim() ?? '';
-  return home === '' ? undefined : join(resolve(home), '.codex');
 }
 
 /** Whether the folder lies where temporary files do. There codex does not install its sandbox helper: every

@@ -1,9 +1,10 @@
 /** The agents: what each reads from its nodes, how it is planned, and how it is made. What an agent is made of is loaded only
  *  when it is: most runs need one, and many need none. */
 import type { Agent } from '../core/contracts/agent.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import type { AttributeTable } from '../core/settings/types.ts';
-import { claudeAttributes } from './claude-settings.ts';
-import { codexAttributes } from './codex-settings.ts';
+import { claudeAttributes, claudeHome } from './claude-settings.ts';
+import { codexAttributes, codexHome } from './codex-settings.ts';
 import { commandAttributes } from './command-settings.ts';
 import { fakeAgent, fakeAttributes, stubAgent } from './fake.ts';
 import { planOpenai } from './openai/plan.ts';
@@ -59,6 +60,10 @@ export const agentAttributes: AttributeTable = Object.assign(
   {},
   ...Object.values(agentKinds).map(({ attributes }) => attributes),
 );
+
+/** Folders with sessions of agent programs. */
+export const agentHomesIn = (env: Environment): readonly string[] =>
+  [codexHome(env), claudeHome(env)].filter((home) => home !== undefined);
 
 /** The agents of several plans, by the same names. */
 export async function createAgents(

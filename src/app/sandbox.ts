@@ -1,6 +1,7 @@
 /** The sandbox of a run on this machine; refused if the run requires one that does not work. */
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { agentHomesIn } from '../agents/index.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
@@ -110,6 +111,7 @@ export async function sandboxOf(
       ...settings,
       workdir: where.workdir,
       judge: judge.map(({ place }) => place),
+      agentHomes: agentHomesIn(env),
       own: ['dist', 'package.json', 'pipelines', 'prompts', 'examples'].map((name) => join(root, name)),
       nests: () => nests(ladder, env),
     },

@@ -30,6 +30,8 @@ export type RunConfinement = {
   readonly workdir: string;
   /** Folders with keys of sealed stores and with holdout files. */
   readonly judge?: readonly string[];
+  /** Homes of agent programs. */
+  readonly agentHomes?: readonly string[];
   /** The files of factory itself. */
   readonly own: readonly string[];
   /** Whether a node's program can start its own sandbox inside ours. */
@@ -127,6 +129,7 @@ export function confinementOf(
       workdir: confinement.workdir,
       home: home !== undefined && isAbsolute(home) ? home.replace(/(?<=.)\/+$/, '') : undefined,
       judge: confinement.judge ?? [],
+      agentHomes: confinement.agentHomes ?? [],
       path: programFolders(env['PATH'] ?? ''),
       toolchains: toolchainsIn(env),
       own: confinement.own,

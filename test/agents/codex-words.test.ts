@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { codexFailure } from '../../src/agents/codex-events.ts';
-import { type CodexSettings, readCodexSettings } from '../../src/agents/codex-settings.ts';
-import { codexArgv, codexHome, isTemporary, readScopeOf } from '../../src/agents/codex-words.ts';
+import { type CodexSettings, codexHome, readCodexSettings } from '../../src/agents/codex-settings.ts';
+import { codexArgv, isTemporary, readScopeOf } from '../../src/agents/codex-words.ts';
 import { saidBy, type Words } from './contract.ts';
 
 const files = { schema: '/n/codex.output.schema.json', response: '/n/response.md' };

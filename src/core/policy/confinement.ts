@@ -108,6 +108,8 @@ export type Places = {
   readonly home: string | undefined;
   /** Folders with keys of sealed stores and with holdout files. */
   readonly judge: readonly string[];
+  /** Homes of agent programs, which hold sessions of other nodes. */
+  readonly agentHomes: readonly string[];
   /** Folders of the node's PATH. */
   readonly path: readonly string[];
   /** The folders of this program. */
@@ -188,7 +190,14 @@ export function confine(rung: SandboxLevel, places: Places, request: Confinement
     scratch: places.scratch,
     binds,
     // Hidden wherever they lie, and whatever shows the folders around them.
-    masks: [...new Set([runs, ...(places.workdir === '' ? [] : [places.workdir]), ...shown])],
+    masks: [
+      ...new Set([
+        runs,
+        ...(places.workdir === '' ? [] : [places.workdir]),
+        ...shown,
+        ...otherHomes(places, request),
+      ]),
+    ],
     inside: [
       ...reads(places.own),
       ...(request.access === 'run'
@@ -212,6 +221,20 @@ export function confine(rung: SandboxLevel, places: Places, request: Confinement
     ...(request.access === undefined ? {} : { parts: true }),
     ...(request.scenarios === true ? { nested: true } : {}),
   };
+}
+
+/** Homes of agent programs that a system folder shows, unless the node's program has a private folder there, or its author binds it. */
+function otherHomes({ agentHomes, home }: Places, { program, bind }: ConfinementRequest): readonly string[] {
+  const covered = [
+    homeOf(home),
+    ...(program?.home ?? []).map(({ path, empty }) => (empty === true ? path : undefined)),
+    ...bind.map((word) => bindOf(word, home).path),
+  ];
+  return agentHomes.filter(
+    (place) =>
+      systemFolders.some((path) => isWithin(place, path)) &&
+      !covered.some((path) => path !== undefined && isWithin(place, path)),
+  );
 }
 
 const bindOfPlace = ({ path, write, empty, text, from }: AgentPlace, own: string): Bind => ({

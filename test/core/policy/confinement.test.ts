@@ -42,6 +42,7 @@ const places: Places = {
   certificates: [],
   toolchains: [],
   judge: [],
+  agentHomes: [],
 };
 const wanted: ConfinementRequest = {
   verification: false,
@@ -111,6 +112,30 @@ describe('what a node sees', () => {
     expect(confine('bwrap', { ...places, judge }, wanted).masks.slice(2)).toEqual(judge.slice(1));
     const bound = { ...wanted, bind: ['~/.local:rw'] };
     expect(confine('bwrap', { ...places, judge }, bound).masks.slice(2)).toEqual(judge);
+  });
+
+  test.for([
+    ['one that a system folder shows', {}, ['/opt/claude', '/opt/codex']],
+    [
+      'of its own program there is a private folder',
+      {
+        program: {
+          network: true,
+          file: undefined,
+          home: [{ path: '/opt/codex', write: true, empty: true as const }],
+        },
+      },
+      ['/opt/claude'],
+    ],
+    ['a bind shows it', { bind: ['/opt/claude:rw', '/opt/codex/memories'] }, ['/opt/codex']],
+  ] as const)('no home of an agent program: %s', ([, more, masked]) => {
+    const agentHomes = ['/opt/claude', '/opt/codex', '/home/ada/.codex', '/srv/claude'];
+    expect(confine('bwrap', { ...places, agentHomes }, { ...wanted, ...more }).masks.slice(2)).toEqual(
+      masked,
+    );
+    // The private home covers it.
+    const inHome = { ...places, agentHomes: ['/opt/ada/.codex'], home: '/opt/ada' };
+    expect(confine('bwrap', inHome, wanted).masks.slice(2)).toEqual([]);
   });
 
   test('with access="run" the whole run; the history only where the node requests it', () => {

@@ -58,6 +58,7 @@ function placesIn(path: string): Places {
     certificates: [],
     toolchains: [],
     judge: [],
+    agentHomes: [],
   };
 }
 
