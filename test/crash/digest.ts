@@ -62,6 +62,8 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
   });
   const completed = checkpoint['completed_nodes'];
   for (const node of Array.isArray(completed) ? completed : []) {
+    // A power cut may take the whole folder: its artifacts are missing then.
+    if (!existsSync(join(runDir, String(node)))) continue;
     await tree(join(runDir, String(node)), '', async (path, text) => {
       facts[`artifact ${node}/${path}`] = volatile.test(path) ? '' : masked(text, home);
     });
