@@ -284,6 +284,15 @@ async function continues(name: Name, sandbox: Word): Promise<void> {
   expect(usage).toMatchObject({ input_tokens: 22, output_tokens: 14 });
   const verified = await it.factory(['verify', 'r1'], { env: it.env });
   expect(verified.code, verified.stdout + verified.stderr).toBe(0);
+
+  // In another workspace, from where the first node left it.
+  const forked = await it.factory(['fork', 'r1', '--at', 'a', '--run-id', 'f1'], { env: it.env });
+  expect(forked.code, forked.stderr).toBe(0);
+  expect(forked.stderr).not.toContain('cannot be continued');
+  const [last = ''] = it.desk.bodies().slice(6);
+  expect(last).toContain('the first is done');
+  expect(last).not.toContain('the second is done');
+  expect(sessions()).toEqual([usersOwn[name]]);
 }
 
 const detached = {
