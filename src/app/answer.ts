@@ -60,7 +60,7 @@ export async function resumeAnswered(
 }
 
 /** Milliseconds between two looks. */
-const lookMs = 50;
+const lookMs = 100;
 
 /** Whether another process continues the run: it has it, or has taken the answer. By default waits a little longer than who waits for
  *  the answer needs to notice it. */

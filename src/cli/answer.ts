@@ -5,6 +5,7 @@ import type { AnswerReport } from '../app/answers.ts';
 import { startDetached } from '../app/detach.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
+import { flagWords } from '../app/typed-command.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { giverWords } from '../core/question-words.ts';
 import type { Question } from '../core/records/question.ts';
@@ -23,6 +24,7 @@ export type AnswerOptions = {
   readonly text?: string;
   readonly by?: string;
   readonly resume?: boolean;
+  readonly notify?: string;
   readonly json?: boolean;
   readonly color?: boolean;
 };
@@ -42,14 +44,17 @@ export async function answerCommand(
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const given =
     options.choice !== undefined || options.text !== undefined
-      ? { from: 'command' as const, choice: options.choice, text: options.text }
+      ? { from: 'command' as const, question, choice: options.choice, text: options.text }
       : await askedFor(found, question, options, paint, io);
   if (typeof given === 'number' || 'problems' in given) return given;
   const by = options.by ?? thisUser();
   const { cwd, env } = io;
   const start =
-    options.resume === false ? undefined : (argv: readonly string[]) => startDetached(argv, { cwd, env });
-  const done = await answerAndResume(found.dir, { question, by, ...given }, { ...io, start });
+    options.resume === false
+      ? undefined
+      : (argv: readonly string[]) =>
+          startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env });
+  const done = await answerAndResume(found.dir, { by, ...given }, { ...io, start });
   if ('problems' in done) return done;
   const attach = `${io.called?.program ?? 'factory'} attach ${namedRun(found.dir, io.cwd)}`;
   io.out(
@@ -72,7 +77,7 @@ async function askedFor(
   const question = row?.question ?? null;
   const { terminal } = io;
   if (question === null || recorded === undefined || (named !== undefined && named !== question.id))
-    return notAsked(id, named, question);
+    return notAsked({ id, dir }, named, question, io);
   if (options.json === true)
     io.out(`${JSON.stringify({ schema_version: 1, run_id: id, question }, null, 2)}\n`);
   else if (question.answer !== null)
@@ -84,9 +89,17 @@ async function askedFor(
   return 0;
 }
 
-function notAsked(id: string, named: string | undefined, open: RunRow['question']): Refusal {
+function notAsked(
+  { id, dir }: NamedRun,
+  named: string | undefined,
+  open: RunRow['question'],
+  io: CliIo,
+): Refusal {
   const what = open === null ? `run ${id} asks no question` : `run ${id} does not ask ${named}`;
-  const fix = open === null ? `factory show ${id} says how it stands` : `its open question is ${open.id}`;
+  const fix =
+    open === null
+      ? `factory show ${namedRun(dir, io.cwd)} says what it does`
+      : `its open question is ${open.id}`;
   return refused('answer-question', what, fix);
 }
 
@@ -107,7 +120,8 @@ async function asked(
   const colour = paints(io, io.errIsTerminal, options.color);
   const within = AbortSignal.any([signal, over.signal]);
   const given = await askOnTerminal(question, terminal, { io, colour, signal: within }).finally(stop);
-  if (given !== undefined) return { from: 'terminal' as const, ...given };
+  // The question that was shown, not one that the run asks by now.
+  if (given !== undefined) return { from: 'terminal' as const, question: question.id, ...given };
   const first = answerTo(dir, question);
   if (first !== undefined) io.err(`answered ${giverWords(first)} at ${first.at}\n`);
   else

@@ -1,5 +1,5 @@
 /** The verbs of those who look at runs. */
-import { json, looking, noColor, notEmpty, option, runsdir, wholeNumber } from './options.ts';
+import { json, looking, noColor, notEmpty, notifyOption, option, runsdir, wholeNumber } from './options.ts';
 import type { Verb } from './verb.ts';
 
 const at = (about: string) => option('--at <node[@visit]>', about, notEmpty);
@@ -81,6 +81,7 @@ export const lookVerbs: readonly Verb[] = [
         notEmpty,
       ),
       option('--read-only', 'show the runs, and offer nothing that changes them'),
+      notifyOption('of the runs that the server starts or resumes: see factory run'),
       option('--openapi', 'print the OpenAPI document of the API, and serve nothing'),
     ],
     load: async () => (await import('./serve.ts')).serveCommand,

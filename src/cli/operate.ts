@@ -1,5 +1,15 @@
 /** The verbs that operate runs from outside: stop, wait, remove; and what is done with one that has ended. */
-import { json, looking, milliseconds, noColor, notEmpty, option, runsdir, wholeNumber } from './options.ts';
+import {
+  json,
+  looking,
+  milliseconds,
+  noColor,
+  notEmpty,
+  notifyOption,
+  option,
+  runsdir,
+  wholeNumber,
+} from './options.ts';
 import type { Verb } from './verb.ts';
 
 export const operateVerbs: readonly Verb[] = [
@@ -18,6 +28,7 @@ export const operateVerbs: readonly Verb[] = [
       option('--text <text>', 'an answer in words, where the question takes one'),
       option('--by <name>', 'who answers (default: the name of the user)', notEmpty),
       option('--no-resume', 'do not resume the run (a process that waits for the answer does)'),
+      notifyOption('of the run that this resumes in the background: see factory run'),
       runsdir(),
       json(),
       noColor(),

@@ -180,14 +180,14 @@ function notifyTarget(value: string): string {
   return target;
 }
 
+export const notifyOption = (
+  about = 'when the run ends or is suspended, pass a JSON notice to this command or POST it to this URL',
+) => option('--notify <command|url>', about, notifyTarget);
+
 /** Of the verbs whose run can continue in the background. */
 export const detachOptions = () => [
   option('--detach', 'run in the background: print the run id and exit'),
-  option(
-    '--notify <command|url>',
-    'when the run ends or is suspended, pass a JSON notice to this command or POST it to this URL',
-    notifyTarget,
-  ),
+  notifyOption(),
 ];
 
 /** Of the verbs that start or resume a run. */

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
+import { flagWords } from '../app/typed-command.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
@@ -19,6 +20,7 @@ type ServeOptions = {
   readonly tokenFile?: string;
   readonly publicUrl?: string;
   readonly readOnly?: boolean;
+  readonly notify?: string;
   readonly openapi?: boolean;
 };
 
@@ -119,7 +121,7 @@ async function serve(
 }
 
 function webOf(
-  options: Pick<ServeOptions, 'readOnly'>,
+  options: Pick<ServeOptions, 'readOnly' | 'notify'>,
   runsDir: string,
   closing: AbortSignal,
   io: CliIo,
@@ -132,7 +134,7 @@ function webOf(
     ...host,
     ...{ runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
     runs: sharingReads(openRunList(runsDir, host)),
-    start: (argv) => startDetached(argv, { cwd, env }),
+    start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),
   };
 }
 

@@ -7,7 +7,7 @@ import { servedRun, type Web } from './web.ts';
 
 /** Milliseconds between two looks at the answers of known questions; between two looks for new questions, at least; and in which the
  *  process that has answered may resume the run. */
-const [lookMs, searchMs, othersMs] = [200, 2000, 200];
+const [lookMs, searchMs, othersMs] = [200, 1000, 200];
 
 /** Watches until the server closes. `say` gets why a run could not be resumed: its answer is kept. */
 export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
@@ -23,7 +23,7 @@ export async function resumeAnsweredRuns(web: Web, say: (text: string) => void):
       for (const { run_id, question } of await web.runs.rows())
         if (question !== null && (question.answer === null || question.answer.at >= since))
           known.set(run_id, question.id);
-      next = clock.monotonic() + Math.max(searchMs, 50 * (clock.monotonic() - began));
+      next = clock.monotonic() + Math.max(searchMs, 20 * (clock.monotonic() - began));
     }
     for (const [id, question] of known) {
       const run = servedRun(web, id);

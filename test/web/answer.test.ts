@@ -29,7 +29,7 @@ let place: Awaited<ReturnType<typeof house>>;
 let server: Served;
 beforeAll(async () => {
   place = await house({ 'p.dot': pipeline, 'keyed.dot': keyed });
-  server = await served(place.path);
+  server = await served(place.path, { notify: 'cat >> notices.jsonl' });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -127,6 +127,8 @@ test('the token of a notice answers its question once, and opens nothing else', 
   expect(JSON.parse((await withToken(answer.token)).text)).toMatchObject({ code: 'answer-taken' });
   expect(answers(run)).toMatchObject([{ visit: 1, choice: 'gate' }]);
   expect((await server.json(`/api/v1/runs/${run}`)).question.id).toBe('gate@2');
+  const sent = () => place.records('notices.jsonl').filter(({ run_id }) => run_id === run);
+  await expect.poll(sent).toMatchObject([{ question: { id: 'gate@2' }, answer: { path } }]);
 });
 
 test('a read-only server takes no answer', async () => {
@@ -139,7 +141,7 @@ test('an answer that another process has given resumes the run, unless it is of 
   const { run } = await asking('five');
   expect((await factory(`answer ${run} --choice A`, { noResume: true })).code).toBe(0);
   await expect
-    .poll(() => server.json(`/api/v1/runs/${run}`), { timeout: 5000 })
+    .poll(() => server.json(`/api/v1/runs/${run}`), { timeout: 20_000 })
     .toMatchObject({ status: 'completed' });
   expect(answers(run)).toMatchObject([{ from: 'command' }]);
 });
