@@ -47,10 +47,11 @@ export async function rmCommand(
 
 function mustStay({ id, dir, status }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
   const run = namedRun(dir, cwd);
-  const goesOn = status === 'completed' ? 'deliver' : 'resume';
+  const goesOn = status === 'completed' || status === 'overridden' ? 'deliver' : 'resume';
+  const flag = status === 'overridden' ? ' --overridden' : '';
   const fixes: Readonly<Record<KeptFor, string>> = {
     running: `stop it first: factory stop ${run}`,
-    undelivered: `factory ${goesOn} ${run}; --force removes them with the run`,
+    undelivered: `factory ${goesOn} ${run}${flag}; --force removes them with the run`,
     unreadable: `factory verify ${run} shows more; --force removes it`,
   };
   return usage(`run ${id} ${reasons[why]}; nothing was removed`, fixes[why]);

@@ -14,7 +14,8 @@ export const exitsOfRun: ExitCodes = {
   2: 'invalid text, flags or missing prerequisite; nothing was started',
   3: "the run failed because of the model's API or network",
   4: 'the run failed because of unparseable model output',
-  75: 'suspended (quota, outage, key, full disk): factory resume RUN --wait',
+  5: 'success in spite of a failure, by the answer of a person (overridden)',
+  75: 'suspended (question, quota, outage, key, full disk): factory why RUN says what to do',
   130: 'interrupted',
 };
 

@@ -145,6 +145,10 @@ export const deliverBodySchema = once(() =>
     to: flagText().exactOptional().describe('Create a repository in this new or empty directory instead'),
     reuse: z.boolean().default(false).describe('Fast-forward an existing branch'),
     push: z.boolean().default(false).describe('Push the branch to the first remote'),
+    overridden: z
+      .boolean()
+      .default(false)
+      .describe('A run whose success is overridden: in spite of a failure, by the answer of a person'),
   }),
 );
 export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;

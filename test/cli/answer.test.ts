@@ -168,3 +168,30 @@ test('of several answers at once one wins, the others are told who was first, an
   }
   expect(it.answers()).toHaveLength(20);
 });
+
+test('a success in spite of a failure is shown with the failure and who let it pass', async () => {
+  await using it = await asking(
+    {},
+    `digraph g { graph [workdir="none"]
+      start [shape=Mdiamond] exit [shape=Msquare]
+      check [shape=parallelogram, tool_command="echo broken >&2; exit 3"]
+      gate [shape=hexagon, label="Ship it all the same?"]
+      start -> check
+      check -> exit [condition="outcome=success"]
+      check -> gate [condition="outcome=fail"]
+      gate -> exit [label="Yes"] }`,
+  );
+  await it.answer([], { choice: 'y', by: 'ada' });
+  const { code, out } = await it.resume('r');
+  expect(code).toBe(5);
+  expect(out).toMatch(
+    /^! overridden in \S+: a success in spite of a failure\n {2}failure +check@1 \(product\): /,
+  );
+  expect(out).toMatch(/\n {2}answer +gate@1: Yes, by ada \(command\) at /);
+  expect((await it.factory(['why', 'r'])).out).toMatch(
+    /^! overridden: [^\n]*\n {2}check@1 failed \(product\): [^\n]*\n {2}gate@1 was answered by ada \(command\) at [^\n]*: Yes\n/,
+  );
+  expect((await it.runs()).out).toMatch(/! overridden/);
+  const [row] = JSON.parse((await it.runs({ json: true })).out).runs;
+  expect(row).toMatchObject({ status: 'overridden', needs_attention: true, acts: ['fork'] });
+});

@@ -165,7 +165,8 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const graph = start === undefined ? undefined : graphs(start);
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
-  const made = summary.status === 'completed' ? madeIn(dir) : { commits: [] };
+  const succeeded = summary.status === 'completed' || summary.status === 'overridden';
+  const made = succeeded ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
@@ -243,7 +244,8 @@ async function nextIn(
     };
     return nextOf(stood, called.program, namedRun(dir, cwd));
   }
-  const end = { status: 'completed', exitNode: null, failed: undefined, byModel: false } as const;
+  const status = summary.status === 'overridden' ? 'overridden' : 'completed';
+  const end = { status, exitNode: null, failed: undefined, byModel: false } as const;
   return nextCommand(undelivered, end, dir, cwd, called);
 }
 
@@ -259,6 +261,6 @@ function actsOf(
   return [
     ...(resumes ? [question?.answer === null ? ('answer' as const) : ('resume' as const)] : []),
     ...(steps > 0 ? (['fork'] as const) : []),
-    ...(status === 'completed' && commits ? (['deliver'] as const) : []),
+    ...(commits ? (['deliver'] as const) : []),
   ];
 }

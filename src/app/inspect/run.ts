@@ -58,7 +58,7 @@ export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView
   const { groups, of } = groupsOf({
     ...{ rows: executions, visits: visitsOf(run), graph, title: row.title },
     titles: row.progress === null ? new Map() : await orderTitles(dir),
-    ended: row.status !== 'running' && row.status !== 'completed',
+    ended: !['running', 'completed', 'overridden'].includes(row.status),
   });
   return {
     groups: [...groups],

@@ -58,7 +58,7 @@ const suspended: StateLook = { word: 'suspended', tone: 'warn', sign: 'pause' };
 const looks: Readonly<Record<ShownState, StateLook>> = {
   running: { word: 'running', tone: 'run', sign: 'dot' },
   completed: { word: 'completed', tone: 'good', sign: 'check' },
-  overridden: { word: 'overridden', tone: 'warn', sign: 'half' },
+  overridden: { word: 'overridden', tone: 'warn', sign: 'alert' },
   done: { word: 'done', tone: 'good', sign: 'check' },
   success: { word: 'success', tone: 'good', sign: 'check' },
   partial_success: { word: 'partial success', tone: 'warn', sign: 'half' },

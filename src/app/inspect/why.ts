@@ -4,6 +4,7 @@ import { localTime } from '../../core/amounts.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
+import { overriddenIn } from '../../core/overridden.ts';
 import { dueWords, giverWords, optionWords } from '../../core/question-words.ts';
 import type { EndCause } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -144,6 +145,10 @@ function standing(run: InspectedRun): readonly string[] {
       return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];
     }
     case 'overridden':
+      return overriddenIn(history.checkpoint).flatMap(({ node, visit, class: of, reason, answered }) => [
+        `${node}@${visit} failed (${of}): ${reason}`,
+        `${answered.question} was answered ${giverWords(answered)} at ${localTime(answered.at)}: ${answered.answer || 'none'}`,
+      ]);
     case 'failed':
     case 'unreadable':
       return [row.reason];

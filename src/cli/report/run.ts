@@ -2,12 +2,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { signCharacter } from '../../app/inspect/states.ts';
-import { countedItems, elapsedWords, usdWords } from '../../core/amounts.ts';
+import { countedItems, elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { failureLines } from '../../core/failure-excerpt.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
+import { giverWords } from '../../core/question-words.ts';
 import { auditWords } from '../../core/records/audit.ts';
 import { forkWords } from '../../core/records/names.ts';
+import type { OverriddenFailure } from '../../core/records/question.ts';
 import type { Evidence, EvidenceCommand, RunResult } from '../../core/records/result.ts';
 import { columnsOf } from './diagnostics.ts';
 import { statePaint } from './states.ts';
@@ -86,6 +88,7 @@ type Row = readonly [name: string, text: string];
 export function summary(result: RunResult, paint: Paint): string {
   const rows: readonly Row[] = [
     ...(result.status === 'failed' ? failureRows(result) : []),
+    ...(result.overridden ?? []).flatMap(overriddenRows),
     ...(isPaused(result.status) ? pausedRows(result.status) : []),
     ...workRows(result, paint),
     ...commitRows(result, paint),
@@ -102,7 +105,9 @@ function headOf({ status, reason, elapsed_ms, wake_at, evidence }: RunResult, pa
   const head = (text: string) => statePaint(status, paint)(`${signCharacter(status)} ${text}`);
   const but = evidence?.unjudged === undefined ? '' : paint.yellow(`, but ${evidence.unjudged}`);
   if (status === 'completed') return `${head(`success in ${elapsedWords(elapsed_ms)}`)}${but}`;
-  if (status === 'overridden') return head(`success, but ${why}`);
+  if (status === 'overridden')
+    return head(`overridden in ${elapsedWords(elapsed_ms)}: a success in spite of a failure`);
+  if (status === 'paused_answer') return head(`suspended: ${why}`);
   if (isPaused(status)) return head(`suspended${wake_at === undefined ? '' : ` until ${wake_at}`}: ${why}`);
   return status === 'interrupted' ? head(`${why} after ${elapsedWords(elapsed_ms)}`) : head(`failed: ${why}`);
 }
@@ -124,6 +129,15 @@ function failureRows(result: RunResult): readonly Row[] {
     ['time', elapsedWords(result.elapsed_ms)],
   ];
 }
+
+/** The failure, and the answer that let the run continue. */
+const overriddenRows = ({ node, visit, class: of, reason, answered }: OverriddenFailure): readonly Row[] => [
+  ['failure', `${node}@${visit} (${of}): ${foreign(reason, column)}`],
+  [
+    'answer',
+    `${answered.question}: ${oneLine(answered.answer, 200) || 'none'}, ${giverWords(answered)} at ${localTime(answered.at)}`,
+  ],
+];
 
 const pausedRows = (status: PausedWord): readonly Row[] => [
   ['status', status],
@@ -189,7 +203,8 @@ const placeRows = (result: RunResult): readonly Row[] => [
 
 /** What carries the verdict of a run that has ended. */
 function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly Row[] {
-  if (evidence === undefined || (status !== 'completed' && status !== 'failed')) return [];
+  const succeeded = status === 'completed' || status === 'overridden';
+  if (evidence === undefined || !(succeeded || status === 'failed')) return [];
   const { inputs } = evidence;
   const spec = inputs.variables['spec'];
   const named = [
@@ -197,7 +212,7 @@ function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly R
     `pipeline ${short(inputs.pipeline)}`,
   ];
   return [
-    ...(status === 'completed' ? [['checked', checkedWords(evidence, paint)] as const] : []),
+    ...(succeeded ? [['checked', checkedWords(evidence, paint)] as const] : []),
     ...oldScenarios(evidence).map((words): Row => ['warning', paint.yellow(words)]),
     ...(evidence.unchecked_orders ?? []).map(
       (id): Row => [

@@ -13,7 +13,7 @@ const passes: Readonly<Record<RunFilter, (run: RunRow) => boolean>> = {
   all: () => true,
   attention: (run) => run.needs_attention,
   running: (run) => run.status === 'running',
-  completed: (run) => run.status === 'completed',
+  completed: (run) => run.status === 'completed' || run.status === 'overridden',
   failed: (run) => ['failed', 'crashed', 'interrupted', 'unreadable'].includes(run.status),
   suspended: (run) => run.status.startsWith('paused'),
 };

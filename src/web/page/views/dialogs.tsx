@@ -56,10 +56,13 @@ function DeliverDialog({ run }: { run: RunRow }) {
   const reuse = useSignal(false);
   const push = useSignal(false);
   const { busy, problem, answer, send } = useRequest<DeliveryReport>();
-  const body: Partial<DeliverBody> =
-    where.value === 'to'
+  const overridden = run.status === 'overridden';
+  const body: Partial<DeliverBody> = {
+    ...(where.value === 'to'
       ? { to: to.value.trim() }
-      : { branch: branch.value.trim(), reuse: reuse.value, push: push.value };
+      : { branch: branch.value.trim(), reuse: reuse.value, push: push.value }),
+    ...(overridden ? { overridden } : {}),
+  };
   if (answer.value !== null) return <DeliveredDialog run={run} result={answer.value} />;
   const submit = (event: Event) => {
     event.preventDefault();
@@ -97,6 +100,7 @@ function DeliverDialog({ run }: { run: RunRow }) {
             </div>
           )}
         </fieldset>
+        {overridden && <p class="tone-warn">Delivered in spite of a failure: {run.headline}</p>}
         <Command text={typedCommand('factory', deliverArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
           {problem.value}

@@ -126,7 +126,10 @@ function Verdicts({ result }: { result: Result }) {
     <Part title="Acceptance">
       <dl class="facts">
         {proof !== null && (
-          <Fact name="Proof" state={result.status === 'completed' ? 'success' : 'fail'}>
+          <Fact
+            name="Proof"
+            state={result.status === 'completed' || result.status === 'overridden' ? 'success' : 'fail'}
+          >
             {proof.length === 0 ? 'no commands' : 'on a clean checkout of the last commit: '}
             {proof.map((command) => (
               <code key={command}>{command}; </code>
