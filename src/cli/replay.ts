@@ -39,7 +39,7 @@ export async function replayCommand(run: string, options: ReplayOptions, io: Run
 }
 
 async function requestOf(options: ReplayOptions, cwd: string) {
-  for (const name of ['agent', 'model', 'effort', 'agent_script'] as const) {
+  for (const name of ['agent', 'model', 'effort', 'fidelity', 'agent_script'] as const) {
     const flag = flagOfOption(name);
     if (options.live !== true && options[name] !== undefined)
       return usage(

@@ -18,6 +18,7 @@ import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
+import { preambleFor } from './past.ts';
 import { askedPerson } from './question.ts';
 import type { Run } from './run-context.ts';
 
@@ -32,7 +33,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     deadline: run.clock.monotonic() + attempt.timeout.ms,
     secrets,
     hidden: { paths: [], made: [], sealed: [] },
-    inputs: inputsOf(context),
+    inputs: inputsOf(context, mask),
     toolState: toolStateOf(context, secrets),
     workspace: workspaceFiles(run.workspace),
     ...artifacts,
@@ -47,11 +48,12 @@ export const nodeLog =
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
-const inputsOf = ({ run, node, state }: LayerContext): NodeInputs => ({
+const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask']): NodeInputs => ({
   previous: state.last_outcome ?? undefined,
   values: state.context,
   origin: (key) => own(state.origins, key),
   conversation: conversationAt(run.graph, node, state),
+  preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
   latestKeys: latestKeysIn(run.graph, run.prompts),
   expand: (text, mode) =>
     expand(

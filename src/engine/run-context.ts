@@ -20,7 +20,7 @@ import type { OutOfMemory } from '../platform/process/spawn-error.ts';
 import type { Replay } from '../run/answers.ts';
 import type { BackgroundFlush } from '../run/background.ts';
 import type { ExchangeLog } from '../run/exchanges.ts';
-import type { RunJournal } from '../run/run-journal.ts';
+import type { RunHistory, RunJournal } from '../run/run-journal.ts';
 import type { ViewFile } from '../run/view-file.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { RunConfinement } from './confinement.ts';
@@ -68,6 +68,12 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly outOfMemory?: OutOfMemory;
   /** The record of exchanges with agents; undefined in a run without agents. */
   readonly exchanges?: ExchangeLog | undefined;
+  /** What the journal says of the run up to its last line, and a text without the names of this run and of those that it
+   *  continues. */
+  readonly past: {
+    history(): Pick<RunHistory, 'records' | 'exchanges'>;
+    withoutNames(text: string): string;
+  };
   /** The holdout, and the guard against its leaks; undefined without one. */
   readonly sealed?: SealedHoldout | undefined;
   readonly leaks?: LeakGuard | undefined;

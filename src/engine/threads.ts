@@ -34,7 +34,7 @@ export function attemptThread({ run, node, state, secrets }: LayerContext): Atte
         return { refused: refusalOf(key, node.id, last.node, seesHoldout) };
       return {
         key,
-        before: last && textOf(run, last.session),
+        before: last && bodyText(run, last.session),
         keep(session, by = '') {
           const text = secrets.mask(session);
           kept = { key, agent: by, session: text, ...(seesHoldout ? { sees_holdout: true } : {}) };
@@ -85,8 +85,8 @@ const lost = (reason: string): AgentReport => ({
   unbilled: true,
 });
 
-/** The text; undefined where the store no longer has it, or other bytes. */
-function textOf({ snapshots }: Run, session: Body): string | undefined {
+/** A text of the journal; undefined where the store no longer has it, or other bytes. */
+export function bodyText({ snapshots }: Run, session: Body): string | undefined {
   if (typeof session === 'string') return session;
   try {
     return snapshots.store.read(session.sha256).toString();

@@ -37,6 +37,7 @@ import { stylesheetProperty } from './rules/stylesheet-property.ts';
 import { stylesheetSyntax } from './rules/stylesheet-syntax.ts';
 import { stylesheetValue } from './rules/stylesheet-value.ts';
 import { targetMissing } from './rules/target-missing.ts';
+import { threadHoldout } from './rules/thread-holdout.ts';
 import { undeclaredNode } from './rules/undeclared-node.ts';
 import { unknownClass } from './rules/unknown-class.ts';
 import { unknownOutcome } from './rules/unknown-outcome.ts';
@@ -76,6 +77,7 @@ export const rules: readonly Rule[] = [
   providerUnserved,
   holdoutBeside,
   holdoutAccess,
+  threadHoldout,
   unknownReference,
   shellVariable,
   quotedReference,

@@ -25,7 +25,7 @@ import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
 import { type Patience, patience } from './patience.ts';
 import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
-import { askInThread, threadOf } from './thread.ts';
+import { askInThread, keptPrompt, type NodePrompt, threadOf } from './thread.ts';
 
 const attributes = {
   ...commonAttributes,
@@ -97,8 +97,12 @@ export const codergen = kind({
     if (thread !== undefined && 'refused' in thread) return broken(thread.refused);
     const watch = watchFor(settings, context, agent);
     try {
-      const task = taskOf(settings, context, { agent, watch, prompt: prompt.text, schema });
-      const report = await askInThread(thread, task, context, (one) => agent.ask(one, watch.signal));
+      const ask = (text: string, within: Pick<AgentTask, 'thread'>) =>
+        agent.ask(
+          { ...taskOf(settings, context, { agent, watch, prompt: text, schema }), ...within },
+          watch.signal,
+        );
+      const report = await askInThread(prompt, thread, context, ask);
       for (const usage of report.spentBefore ?? []) agent.spent(usage);
       if (report.kind === 'cancelled' && report.usage !== undefined) agent.spent(report.usage);
       const stalled = report.kind === 'cancelled' && !context.signal.aborted ? watch.why : undefined;
@@ -191,20 +195,19 @@ const heardBy = (watch: Patience, program: AgentProgram): AgentProgram => ({
   },
 });
 
-/** The whole prompt, which is stored in `prompt.md` too. */
+/** The whole prompt, which is stored in `prompt.md` too; `task`: without what it says of the run so far. */
 async function wholePrompt(
   settings: CodergenSettings,
   context: NodeContext,
-): Promise<{ readonly text: string } | { readonly outcome: Outcome }> {
+): Promise<NodePrompt | { readonly outcome: Outcome }> {
   const own = await ownPrompt(settings, context);
   if ('outcome' in own) return own;
   const fed = settings.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
   const listed = withAllowlist(fed, context.graph, context.node);
   const { goal_gate: gate } = settings;
   const criterion = typeof gate === 'string' ? gate : undefined;
-  const text = isGoalGate(settings) ? withVerdict(listed, criterion, context.attempt.repeats) : listed;
-  await context.files.keep('prompt.md', `${text}\n`);
-  return { text };
+  const task = isGoalGate(settings) ? withVerdict(listed, criterion, context.attempt.repeats) : listed;
+  return keptPrompt(task, context.inputs.conversation.fidelity, context);
 }
 
 async function ownPrompt(

@@ -1,6 +1,25 @@
-/** The conversation of an agent node. */
+/** What an agent node adds to its prompt of the run so far, and the conversation that it continues. */
 import type { AgentReport, AgentTask, AgentThread } from '../core/contracts/agent.ts';
 import type { NodeAgent, NodeContext } from '../core/contracts/node-kind.ts';
+import type { Fidelity } from '../core/fidelity.ts';
+
+export type NodePrompt = {
+  readonly text: string;
+  /** Without what it says of the run so far. */
+  readonly task: string;
+};
+
+/** The prompt with what `fidelity` says of the run so far, stored in `prompt.md`. */
+export async function keptPrompt(
+  task: string,
+  fidelity: Fidelity | undefined,
+  { inputs, files }: Pick<NodeContext, 'inputs' | 'files'>,
+): Promise<NodePrompt> {
+  const isAlone = fidelity === undefined || fidelity === 'full';
+  const text = isAlone ? task : `${await inputs.preamble(fidelity)}${task}`;
+  await files.keep('prompt.md', `${text}\n`);
+  return { text, task };
+}
 
 /** The conversation that the node continues or begins, or why it may not; undefined without one. */
 export function threadOf(
@@ -14,17 +33,22 @@ export function threadOf(
   return { ...opened, before: undefined, begins: true };
 }
 
-/** Asks for the task in its conversation; without it where it cannot be continued. */
+/** Asks in the conversation. Where it cannot be continued, the agent is asked with a summary of the run instead. */
 export async function askInThread(
+  prompt: NodePrompt,
   thread: AgentThread | undefined,
-  task: AgentTask,
-  { attempt, log }: Pick<NodeContext, 'attempt' | 'log'>,
-  ask: (task: AgentTask) => Promise<AgentReport>,
+  context: NodeContext,
+  ask: (prompt: string, within: Pick<AgentTask, 'thread'>) => Promise<AgentReport>,
 ): Promise<AgentReport> {
-  if (thread === undefined) return ask(task);
-  const report = await ask({ ...task, thread });
+  if (thread === undefined) return ask(prompt.text, {});
+  const report = await ask(prompt.text, { thread });
   if (report.kind !== 'failed' || report.threadLost !== true) return report;
-  const fields = { thread: thread.key, why: report.reason };
-  if (attempt.number === 1) log('warn', 'the conversation cannot be continued: a new one begins', fields);
-  return ask({ ...task, thread: { ...thread, before: undefined, lost: true } });
+  for (const usage of report.spentBefore ?? []) context.agent?.spent(usage);
+  if (context.attempt.number === 1)
+    context.log('warn', 'the conversation cannot be continued; the prompt has a summary (summary:high)', {
+      thread: thread.key,
+      why: report.reason,
+    });
+  const again = await keptPrompt(prompt.task, 'summary:high', context);
+  return ask(again.text, { thread: { ...thread, before: undefined, lost: true } });
 }

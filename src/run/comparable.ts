@@ -21,14 +21,19 @@ export function normalForm(
   runs: readonly RunNames[],
   { exactTimes = false }: { readonly exactTimes?: boolean } = {},
 ): (text: string) => string {
-  const dirs = runs.flatMap((run) => run.dirs);
-  const ids = runs.map(({ runId }) => new RegExp(`(?<![A-Za-z0-9_])${escaped(runId)}(?![A-Za-z0-9_])`, 'g'));
+  const unnamed = withoutNames(runs);
   return (text) => {
-    // An id may be a common word, which texts of both runs have: all ids become the same.
-    const unnamed = ids.reduce((so, id) => so.replace(id, '<run id>'), renameDirs(text, dirs, '<run>'));
-    const named = unnamed.replace(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g, '<commit>');
+    const named = unnamed(text).replace(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g, '<commit>');
     return exactTimes ? named : withoutTimes(named);
   };
+}
+
+/** Texts in which these runs have no names. */
+export function withoutNames(runs: readonly RunNames[]): (text: string) => string {
+  const dirs = runs.flatMap((run) => run.dirs);
+  const ids = runs.map(({ runId }) => new RegExp(`(?<![A-Za-z0-9_])${escaped(runId)}(?![A-Za-z0-9_])`, 'g'));
+  // An id may be a common word, which texts of both runs have: all ids become the same.
+  return (text) => ids.reduce((so, id) => so.replace(id, '<run id>'), renameDirs(text, dirs, '<run>'));
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

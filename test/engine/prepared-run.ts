@@ -106,6 +106,14 @@ export async function prepared(
     state,
     snapshot: { id: state.snapshot ?? '', tree: new Map() },
     caps: { ...defaultCaps, max_steps: 25 },
+    past: {
+      history() {
+        const read = openRun(dir).history();
+        if (!read.ok) throw new Error(read.why);
+        return read;
+      },
+      withoutNames: (text) => text.replaceAll(dir, '<run>'),
+    },
     costs: openCostLedger([], bundledPrices, async () => {}),
     events,
     trace,

@@ -23,6 +23,8 @@ const around = (attrs: string, more = '') =>
   `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a, ${attrs}]; start -> a -> exit }`;
 const edge = (attrs: string) =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; start -> a; a -> exit [${attrs}] }`;
+const talking = (one: string, other: string, more = '') =>
+  `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [prompt=a, ${one}]; b [prompt=b, ${other}, "codex.allow_read_scenarios"=true]; start -> a -> b -> exit }`;
 const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];') =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
 const tool = (command: string, more = 'label=t') =>
@@ -155,6 +157,9 @@ const bad: readonly Row[] = [
   ['target-missing', around('required_tool_node=nowhere'), 'nowhere'],
   ['target-missing', around('', 'retry_target=nowhere;'), 'nowhere'],
   ['vars-syntax', around('', 'vars="a=1, 1b";'), '1b'],
+  ['thread-holdout', talking('fidelity=full, thread_id=t', 'fidelity=full, thread_id=t'), 't'],
+  ['thread-holdout', talking('', 'fidelity=full'), 'full'],
+  ['thread-holdout', talking('', '', 'default_fidelity=full; default_thread=g;'), 'b'],
   ['holdout-beside', around('', 'vars="spec=@x.md"; holdout_beside="spce";'), '"spce"'],
   ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
@@ -369,6 +374,9 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-reference', around('prompt="{{ inputs.x }}"', 'inputs=x;')],
   ['unknown-outcome', edge('condition="outcome=has_dod || outcome=SUCCESS"')],
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
+  ['thread-holdout', talking('fidelity=full, thread_id=t', 'fidelity=full, thread_id=u')],
+  ['thread-holdout', talking('fidelity=full', 'fidelity=compact')],
+  ['thread-holdout', talking('thread_id=t', 'thread_id=t, fidelity=full')],
   ['holdout-access', around('prompt=x, access=run')],
   ['holdout-access', around('shape=parallelogram, tool_command="true", access=run', 'holdout="judge/";')],
   ['holdout', around('', 'holdout="judge/, tests/a.sh"; holdout_from="../judge";')],

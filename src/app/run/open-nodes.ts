@@ -36,7 +36,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);
   const value = {
-    graph: withGoal(withFlags(graph, caps), variables),
+    graph: withGoal(withFlags(graph, { ...caps, fidelity: manifest.agent.fidelity }), variables),
     runId: manifest.run_id,
     workspace,
     start: startRecordIn(recorded.history.records).snapshot,

@@ -1,6 +1,8 @@
 /** Opens the records of a run: a replay's answers, the events and the trace, the journal, the costs. */
+import { dirname } from 'node:path';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { ParsedGraph } from '../../core/graph.ts';
+import { once } from '../../core/once.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
 import { readGraph } from '../../dot/read.ts';
@@ -8,6 +10,7 @@ import { nodeInput } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { Superseded } from '../../platform/files/fence.ts';
 import type { Replay } from '../../run/answers.ts';
+import { runNames, withoutNames } from '../../run/comparable.ts';
 import { exchangeLog } from '../../run/exchanges.ts';
 import type { StoredRun } from '../../run/open-run.ts';
 import { rebuildViews } from '../../run/rebuild.ts';
@@ -65,7 +68,29 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
   };
   const asks = agentNodes(task.terms.graph).length > 0;
   const exchanges = asks ? exchangeLog(store, (line) => written.note(line)) : undefined;
-  return { value: { journal, exchanges, visits: () => written.visits() }, close: () => written.close() };
+  return {
+    value: { journal, exchanges, past: pastOfRun(run), visits: () => written.visits() },
+    close: () => written.close(),
+  };
+}
+
+/** What prompts say of the run: without the names of the runs whose texts its journal may have. */
+function pastOfRun({ runDir, reader, manifest }: LoadedRun): Run['past'] {
+  const { run_id, workspace_path, forked_from: from, replay_of: of } = manifest;
+  const others = [from, of, of?.forked_from].flatMap((one) => (one === undefined ? [] : [one]));
+  const names = [
+    ...[runDir, dirname(workspace_path)].map((dir) => runNames(run_id, dir)),
+    ...others.map((one) => runNames(one.run_id, one.run_dir)),
+  ];
+  const unnamed = once(() => withoutNames(names));
+  return {
+    history() {
+      const read = reader.history();
+      if (!read.ok) throw new Error(`Internal: the journal of a run that is executed: ${read.why}`);
+      return read;
+    },
+    withoutNames: (text) => unnamed()(text).replaceAll('<run>/workspace/', ''),
+  };
 }
 
 type Writable = { readonly journal: Pick<RunJournal, 'note' | 'commit'> };

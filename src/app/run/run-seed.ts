@@ -257,6 +257,7 @@ function changesOf(
     ['script', old.agent.script?.sha256, now.agent.script?.sha256],
     ['model', old.agent.model, now.agent.model],
     ['effort', old.agent.effort, now.agent.effort],
+    ['fidelity', old.agent.fidelity, now.agent.fidelity],
     ['caps', old.caps, now.caps],
     ['env_pass', [], (flags.env_pass ?? []).filter((name) => !old.env_pass.includes(name))],
   ].map(([what, was, is]) => [String(what), was, is]);

@@ -224,6 +224,7 @@ function agentFacts(
     ...(Object.keys(chosen).length === 0 ? {} : { by_provider: chosen }),
     ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
     ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
+    ...(flags.fidelity === undefined ? {} : { fidelity: flags.fidelity }),
     ...(text === undefined || script === undefined
       ? {}
       : { script: { path: script.path, sha256: sha256(script.text), stored: keptScript } }),

@@ -58,10 +58,11 @@ export async function whatChanged(
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
   const { flags: before = {} } = manifest.agent;
-  for (const name of ['agent', 'model', 'effort'] as const) {
-    const now = flags[name];
-    const was = name === 'agent' ? manifest.agent.name : manifest.agent[name];
-    if (now !== undefined && ![before[name], was].includes(now))
+  for (const name of ['agent', 'model', 'effort', 'fidelity'] as const) {
+    const now: string | undefined = flags[name];
+    const was: string | undefined = name === 'agent' ? manifest.agent.name : manifest.agent[name];
+    const named = name === 'fidelity' ? was : before[name];
+    if (now !== undefined && ![named, was].includes(now))
       found.push(changed(`--${name} ${now} differs from the run's ${name}, ${was || 'none'}`));
   }
   if (flags.agent_script !== undefined) {

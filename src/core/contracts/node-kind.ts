@@ -6,6 +6,7 @@ import type { Graph, Node } from '../graph.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
+import type { PreambleKind } from '../preamble.ts';
 import type { QuestionDraft, TakenAnswer } from '../records/question.ts';
 import type { ReferenceMode } from '../references.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
@@ -68,6 +69,8 @@ export interface NodeInputs {
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
   /** What the node's agent is given of the run besides its prompt. */
   readonly conversation: NodeConversation;
+  /** What of the run so far stands before the agent's prompt. */
+  preamble(kind: PreambleKind): Promise<string>;
   /** Keys that only the engine sets in this graph, besides those of every graph. */
   readonly latestKeys: ReadonlySet<string>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` and the like once. In `shell` mode values become quoted words; a

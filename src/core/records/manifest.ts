@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { autoAnswersSchema } from '../auto-answer.ts';
 import { priceFileSchema } from '../budget/prices.ts';
+import { fidelities } from '../fidelity.ts';
 import { once } from '../once.ts';
 import { limitNames, recordedName, runLimits } from '../settings/limits.ts';
 import type { AttributeSpec } from '../settings/types.ts';
@@ -110,6 +111,7 @@ export const manifestSchema = once(() =>
       script: z.object({ path: z.string(), sha256: hash(), stored: fileName() }).optional(),
       model: z.string().optional(),
       effort: z.string().optional().describe('Reasoning effort of nodes without one'),
+      fidelity: z.enum(fidelities).exactOptional().describe('Of nodes and edges without one, by flag'),
       temperature: z.number().optional().describe('Sampling temperature, if one was chosen'),
       flags: z
         .object({ agent: z.string(), model: z.string(), effort: z.string(), script_sha256: hash() })

@@ -1,8 +1,9 @@
 /** The settings of a run that a flag may set: those of the graph that have one, and those that only a flag or a variable sets. */
 import { agentNames } from '../contracts/agent.ts';
+import { fidelities } from '../fidelity.ts';
 import { graphAttributes } from './graph.ts';
 import { runLimits } from './limits.ts';
-import { type AttributeSpec, type AttributeTable, attr, type Settings, trimmed } from './types.ts';
+import { type AttributeSpec, type AttributeTable, attr, type Settings, trimmed, word } from './types.ts';
 
 const { workdir, prices, agent_script, holdout_from, env_pass, sandbox } = graphAttributes;
 
@@ -39,6 +40,11 @@ export const runSettings = {
       example: 'default',
     },
   ),
+  fidelity: attr(word(...fidelities), 'The fidelity of agents where neither edge nor node has one.', {
+    flag: '--fidelity <word>',
+    help: `what agents are given of the run so far, where neither edge nor node says it: ${fidelities.join(', ')}`,
+    example: 'compact',
+  }),
 } as const satisfies AttributeTable;
 
 type All = Settings<typeof runSettings>;

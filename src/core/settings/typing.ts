@@ -1,6 +1,7 @@
 /** Turns the attribute text of a parsed graph into settings, once: what an element says itself, else what the stylesheet or the
  *  graph says for it, else the default. */
 import type { CodeDescription } from '../diagnostic.ts';
+import type { Fidelity } from '../fidelity.ts';
 import { type Graph, isAgentType, type Node, type ParsedGraph, type ParsedNode } from '../graph.ts';
 import { own } from '../json.ts';
 import { kindOf, type Recognised } from '../pipeline.ts';
@@ -59,13 +60,20 @@ export function sourceOf(settings: object, key: string): Source {
 /** The graph as a run with these flags executes it. */
 export function withFlags(
   graph: Graph,
-  { max_visits, command_timeout }: Pick<Caps, 'max_visits' | 'command_timeout'>,
+  {
+    max_visits,
+    command_timeout: timeout,
+    fidelity,
+  }: Pick<Caps, 'max_visits' | 'command_timeout'> & { readonly fidelity?: Fidelity | undefined },
 ): Graph {
-  if (max_visits === undefined && command_timeout === undefined) return graph;
+  if (max_visits === undefined && timeout === undefined && fidelity === undefined) return graph;
+  const ofCalls = {
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(fidelity === undefined ? {} : { fidelity }),
+  };
   const flagged = (node: Node): Node => {
     const inherited = Object.getPrototypeOf(node.settings) as object;
-    const isCall = command_timeout !== undefined && isAgentType(node.type);
-    const base = level(inherited, 'flag', isCall ? { timeout: command_timeout } : {});
+    const base = level(inherited, 'flag', isAgentType(node.type) ? ofCalls : {});
     const own = over(base, { ...node.settings });
     const settings = max_visits === undefined ? own : level(own, 'flag', { max_visits });
     return { ...node, settings: settings as NodeSettings };

@@ -1,0 +1,131 @@
+/** What of the run so far a prompt says: read from the journal, without secrets, names of runs and lines of the holdout. */
+import type { AgentReport } from '../core/contracts/agent.ts';
+import { type JsonObject, jsonIn, own } from '../core/json.ts';
+import { type Outcome, reasonOf } from '../core/outcome.ts';
+import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
+import type { Body } from '../core/records/body.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import type { Exchange } from '../core/records/exchange.ts';
+import type { VisitRecord } from '../core/records/visit.ts';
+import { mayReadHoldout } from '../core/settings/node.ts';
+import type { LayerContext } from './layers/layer.ts';
+import type { Run } from './run-context.ts';
+import { bodyText } from './threads.ts';
+
+/** Executions of which there are texts; of earlier ones a line has room at most. */
+const mostTexts = 40;
+
+/** Executions that may have a line. */
+const mostLines = 400;
+
+/** Characters of a text that are looked at. */
+const mostRead = 16 * 1024;
+
+/** Types of nodes that do nothing that a prompt has to say. */
+const silent: readonly string[] = ['start', 'exit', 'conditional'];
+
+type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;
+
+/** What stands before the prompt of the node's agent. */
+export async function preambleFor(
+  kind: PreambleKind,
+  at: Asking,
+  mask: (text: string) => string,
+): Promise<string> {
+  const { leaks, past } = at.run;
+  const clean = async (text: string) => {
+    if (text.trim() === '') return '';
+    const plain = past.withoutNames(mask(wholeLines(text)));
+    return (await leaks?.printable(plain)) ?? plain;
+  };
+  const of: RunPast = await pastOf(at, kind, clean);
+  return preambleOf(kind, of);
+}
+
+async function pastOf(
+  { run, node, state }: Asking,
+  kind: PreambleKind,
+  clean: (text: string) => Promise<string>,
+): Promise<RunPast> {
+  const goal = await clean(run.graph.settings.goal?.text ?? '');
+  const { last_failure: last } = state;
+  const failure = last && { node: last.node, class: last.class, reason: await clean(last.reason) };
+  if (kind === 'truncate') return { goal, executions: [], failure: failure ?? undefined };
+  const { records, exchanges } = run.past.history();
+  const visits = withOutputs(records.flatMap((one) => (one.type === 'Visit' ? [one] : [])))
+    .filter(({ visit }) => !silent.includes(visit.node_type) && visit.steps > firstStep(state))
+    .slice(-mostLines);
+  const answers = new Map(exchanges.map((one) => [`${one.node} ${one.visit}`, one]));
+  const executions: PastExecution[] = [];
+  for (const [at, one] of visits.entries()) {
+    const { visit } = one;
+    const answer = answers.get(`${visit.node} ${visit.visit}`);
+    const texts = at < visits.length - mostTexts ? noTexts : textsOf(run, node, one, answer);
+    executions.push({
+      ...{ node: visit.node, visit: visit.visit, type: visit.node_type, outcome: outcomeWord(visit.outcome) },
+      label: await clean(visit.outcome.label),
+      reason: await clean(texts.reason),
+      notes: await clean(texts.notes),
+      changes: texts.changes.length === 0 ? [] : (await clean(texts.changes.join('\n'))).split('\n'),
+      text: await clean(texts.text),
+    });
+  }
+  return { goal, executions, failure: failure ?? undefined };
+}
+
+/** The last execution of the round before this one. */
+const firstStep = (state: RunState): number => (state as { readonly round_step?: number }).round_step ?? 0;
+
+const outcomeWord = (outcome: Outcome): string =>
+  outcome.status === 'fail' ? `fail (${outcome.class})` : outcome.status;
+
+type Texts = Pick<PastExecution, 'reason' | 'notes' | 'changes' | 'text'>;
+const noTexts: Texts = { reason: '', notes: '', changes: [], text: '' };
+
+type WithOutput = { readonly visit: VisitRecord; readonly output: string };
+
+function textsOf(
+  run: Run,
+  asking: LayerContext['node'],
+  { visit, output }: WithOutput,
+  answer: Exchange | undefined,
+): Texts {
+  const { outcome } = visit;
+  const by = run.graph.nodes.get(visit.node);
+  const isOpen = by !== undefined && (!mayReadHoldout(by) || mayReadHoldout(asking));
+  const changes = answer?.files?.changes.filter(({ kind }) => kind !== 'dir') ?? [];
+  return {
+    reason: reasonOf(outcome),
+    notes: outcome.notes,
+    changes: changes.map(({ path, change }) => `${change} ${path.replace(/\n/g, ' ')}`),
+    // What may read the scenarios may also tell them in other words.
+    text: answer === undefined ? output : isOpen ? answerIn(run, answer.report, outcome.notes) : '',
+  };
+}
+
+/** What the agent has said, besides its notes. */
+function answerIn(run: Run, report: Body | null, notes: string): string {
+  const read = report === null ? undefined : (jsonIn(bodyText(run, report) ?? 'null') as AgentReport | null);
+  const text = read?.kind === 'answered' ? read.text : read?.kind === 'finished' ? read.response : undefined;
+  return text === undefined || text.trim() === notes.trim() ? '' : text;
+}
+
+/** The executions, those of tools with the end of what they printed: the context has it, where it is another one than before. */
+function withOutputs(visits: readonly VisitRecord[]): readonly WithOutput[] {
+  let last = '';
+  return visits.map((visit) => {
+    if (visit.node_type !== 'tool') return { visit, output: '' };
+    const { set, unset } = visit.context;
+    const output: unknown = own(set as JsonObject, 'tool.output');
+    if (typeof output === 'string') last = output;
+    else if (unset.includes('tool.output')) last = '';
+    return { visit, output: last };
+  });
+}
+
+/** The first lines of a long text: a part of a line would not be recognised as one of the holdout. */
+function wholeLines(text: string): string {
+  if (text.length <= mostRead) return text;
+  const first = text.slice(0, mostRead);
+  return first.slice(0, Math.max(0, first.lastIndexOf('\n')));
+}
