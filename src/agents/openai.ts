@@ -8,9 +8,10 @@ import { masker } from '../core/policy/mask.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
-import { ask } from './openai/ask.ts';
+import { type AskDeps, ask } from './openai/ask.ts';
 import type { Part, Request } from './openai/request.ts';
 import { hiddenIn, keyProblem, openaiDefaults, readOpenaiSettings, showURL } from './openai/settings.ts';
+import { earlierTurns, keepTurns, lostByLength } from './openai/thread.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
@@ -53,6 +54,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
+    threads: true,
     modelFor: (task) => task.model ?? settings.model,
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
@@ -81,16 +83,17 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
     const { api, loop } = readOpenaiSettings(task);
     const deps = { task, watch, note: ledger.note, known, refused: new Set<Part>() };
-    const request = requestFor(task);
+    const talked = earlierTurns(task);
+    if ('report' in talked) return talked.report;
+    const { turns } = talked;
+    const request = { ...requestFor(task), ...(turns.length === 0 ? {} : { earlier: turns }) };
     if (loop !== undefined) {
       // Loaded only by those who use tools.
       const { toolLoop } = await import('./openai/loop.ts');
       const { clock } = settings;
       return toolLoop(task, loop, request, { ...deps, api, clock, mask, used: () => ledger.spent().usage });
     }
-    // Only a tool loop finds out which API a server has: one prompt is not sent twice.
-    const got = await ask(request, { ...deps, api: api === 'auto' ? 'responses' : api });
-    return 'report' in got ? got.report : reportOfText(task, got.answer.text);
+    return oneAnswer(request, { ...deps, api, mask });
   }
 
   function requestFor(task: AgentTask): Request {
@@ -112,6 +115,20 @@ export function openaiAgent(options: OpenaiOptions): Agent {
       ...(task.record === undefined ? {} : { record: (item) => task.record?.(masked(item, mask)) }),
     };
   }
+}
+
+/** One prompt and its answer. */
+async function oneAnswer(
+  request: Request,
+  deps: AskDeps & { readonly mask: (text: string) => string },
+): Promise<AgentReport> {
+  const { task, api, mask } = deps;
+  // Only a tool loop finds out which API a server has: one prompt is not sent twice.
+  const got = await ask(request, { ...deps, api: api === 'auto' ? 'responses' : api });
+  if ('report' in got) return lostByLength(got, request) ?? got.report;
+  const { text } = got.answer;
+  keepTurns(task, request.earlier ?? [], [{ by: 'model', text, items: [], calls: [] }], mask);
+  return reportOfText(task, text);
 }
 
 /** What the exchanges of one call add up to. */

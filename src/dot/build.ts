@@ -309,6 +309,7 @@ export const synonyms: Readonly<Record<string, string>> = {
   agent: 'agent.backend',
   default_max_retry: 'default_max_retries',
   context_thread_default: 'default_thread',
+  context_fidelity_default: 'default_fidelity',
   default_choice: 'human.default_choice',
   human_default_choice: 'human.default_choice',
   human_timeout_seconds: 'human.timeout',

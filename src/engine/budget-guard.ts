@@ -100,7 +100,9 @@ class CallDesk implements BudgetGuard {
 
   /** Records the start of a call; the report of one that a limit forbids. */
   private async begin(agent: Agent, task: AgentTask, stamp: () => Stamp): Promise<AgentReport | undefined> {
-    const tokens = estimatedTokens(task.prompt);
+    // The file of a program's session says little of what it sends.
+    const before = agent.unseen === true ? '' : (task.thread?.before ?? '');
+    const tokens = estimatedTokens(before + task.prompt);
     const model = agent.modelFor?.(task);
     const reason = this.forbidden(this.limits(), this.nextCall(agent, model, tokens)) ?? wallReserve(this.at);
     if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };

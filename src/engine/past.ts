@@ -4,7 +4,6 @@ import { type JsonObject, jsonIn, own } from '../core/json.ts';
 import { type Outcome, reasonOf } from '../core/outcome.ts';
 import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
 import type { Body } from '../core/records/body.ts';
-import type { RunState } from '../core/records/checkpoint.ts';
 import type { Exchange } from '../core/records/exchange.ts';
 import type { VisitRecord } from '../core/records/visit.ts';
 import { mayReadHoldout } from '../core/settings/node.ts';
@@ -53,7 +52,7 @@ async function pastOf(
   if (kind === 'truncate') return { goal, executions: [], failure: failure ?? undefined };
   const { records, exchanges } = run.past.history();
   const visits = withOutputs(records.flatMap((one) => (one.type === 'Visit' ? [one] : [])))
-    .filter(({ visit }) => !silent.includes(visit.node_type) && visit.steps > firstStep(state))
+    .filter(({ visit }) => !silent.includes(visit.node_type) && visit.steps > (state.round_step ?? 0))
     .slice(-mostLines);
   const answers = new Map(exchanges.map((one) => [`${one.node} ${one.visit}`, one]));
   const executions: PastExecution[] = [];
@@ -72,9 +71,6 @@ async function pastOf(
   }
   return { goal, executions, failure: failure ?? undefined };
 }
-
-/** The last execution of the round before this one. */
-const firstStep = (state: RunState): number => (state as { readonly round_step?: number }).round_step ?? 0;
 
 const outcomeWord = (outcome: Outcome): string =>
   outcome.status === 'fail' ? `fail (${outcome.class})` : outcome.status;

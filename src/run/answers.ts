@@ -211,9 +211,17 @@ class RecordReplay implements Replay {
     return { kind: 'prompt' as const, why, ...hashes, diff };
   }
 
-  /** What the agent of the recorded execution kept of its conversation. */
-  #thread({ node, visit }: ReplayedNode): VisitRecord['thread'] {
-    return [...this.#executions.values()].find((one) => one.node === node && one.visit === visit)?.thread;
+  /** Keeps the conversation that the recorded execution kept: agents that answer after a divergence continue it. No recorded
+   *  answer needs it. */
+  #keepThread({ thread }: AgentTask, { node, visit }: ReplayedNode): void {
+    const executions = [...this.#executions.values()];
+    const kept = executions.find((one) => one.node === node && one.visit === visit)?.thread;
+    if (kept === undefined) return;
+    try {
+      thread?.keep(this.#recorded.body(kept.session), kept.agent);
+    } catch (error) {
+      if (!(error instanceof DamagedStore)) throw error;
+    }
   }
 
   /** Repeats what the call did, and answers with its report. */
@@ -232,8 +240,7 @@ class RecordReplay implements Replay {
     at.hidden.paths.push(...hidden.paths);
     at.hidden.made.push(...hidden.made);
     at.hidden.sealed.push(...(hidden.sealed ?? []));
-    const kept = this.#thread(at);
-    if (kept !== undefined) task.thread?.keep(body(kept.session), kept.agent);
+    this.#keepThread(task, at);
     at.replayed(exchange.seq);
     const report = JSON.parse(body(exchange.report ?? 'null')) as AgentReport | null;
     if (report?.kind === 'answered') task.onText?.(report.text, 'answer');

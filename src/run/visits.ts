@@ -111,5 +111,6 @@ export function addVisit(
   if (record.restart === undefined) return;
   delete state.alike;
   delete state.open_failures;
+  delete state.threads;
   Object.assign(state, inNewRound(state, record.restart));
 }

@@ -1,5 +1,6 @@
 /** Conversations of agents: which one a node continues, and what of it is in the run. */
 import { expect, test } from 'vitest';
+import { fallbackAgent } from '../../src/agents/fallback.ts';
 import { kinds } from '../../src/app/kinds.ts';
 import { ContentStore } from '../../src/contents/store.ts';
 import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
@@ -146,6 +147,26 @@ test.for([
   expect(kept).toEqual(['a: t -> a ', ...(threads === undefined ? [] : ['b: t -> b '])]);
   expect(logged).toEqual([expect.stringContaining(why)]);
   expect(history.exchanges.map(({ thread }) => thread)).toEqual(['begins', 'lost']);
+});
+
+test('of a list of agents the next one is asked with a summary where the one of the conversation cannot answer', async () => {
+  await using it = await temp();
+  const heard: string[] = [];
+  const down: AgentReport = { kind: 'failed', class: 'infra', reason: 'down' };
+  const first = talker(heard, { name: 'first' }, (n) => (n === 1 ? finished : down));
+  const list = fallbackAgent([first, talker(heard, { name: 'second' })]);
+  const { kept, history } = await ran(
+    it.dir,
+    'graph [default_fidelity=full, default_thread=t]; a; b; c; start -> a -> b -> c -> done',
+    list,
+  );
+  expect(heard.map((one) => one.replace(' <-', ''))).toEqual([
+    'a: t nothing',
+    ...['b: t a ', 'b: t nothing', 'b: t nothing'],
+    ...['c: t nothing', 'c: t nothing'],
+  ]);
+  expect(kept).toEqual(['a: t -> a ', 'b: t -> b ', 'c: t -> c ']);
+  expect(history.checkpoint.threads).toMatchObject({ t: { agent: 'second', node: 'c' } });
 });
 
 test('a node that may read the scenarios is refused a conversation of one that may not', async () => {

@@ -9,10 +9,10 @@ import { type Api, mostOutputTokens } from './settings.ts';
 import type { Watch } from './watch.ts';
 
 export type ModelAnswer = Extract<ModelResponse, { kind: 'answer' }>;
-/** `status`: the server's, where it refused. */
+/** `status`: the server's, where it refused; `tooLong`: it refused since the conversation is. */
 export type AskResult =
   | { readonly answer: ModelAnswer }
-  | { readonly report: AgentReport; readonly status?: number };
+  | { readonly report: AgentReport; readonly status?: number; readonly tooLong?: true };
 
 export type AskDeps = {
   readonly task: AgentTask;
@@ -65,13 +65,17 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
       return { report: { kind: 'failed', class: 'agent', reason, model, ...response } };
     }
     if (ended.kind === 'trouble') {
-      const { report, status } = ended.trouble;
+      const { report, status, tooLong } = ended.trouble;
       // The model has no more room; the first problem is that the answer did not fit.
       if (short !== undefined && status === 400) {
         const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
         return { report: { ...short, reason } };
       }
-      return { report: { ...report, ...response }, ...(status === undefined ? {} : { status }) };
+      return {
+        report: { ...report, ...response },
+        ...(status === undefined ? {} : { status }),
+        ...(tooLong === undefined ? {} : { tooLong }),
+      };
     }
     const reason = `the answer of "${request.model}" does not fit into ${request.budget} tokens`;
     const failed: FailedReport = { kind: 'failed', class: 'agent', reason, model: 'api', ...response };

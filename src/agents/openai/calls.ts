@@ -25,16 +25,18 @@ type CallDeps = {
   readonly stopped: () => AgentReport | undefined;
 };
 
+/** The results as turns of the talk; with a report the work has ended. */
+type CallsEnd =
+  | { readonly results: readonly Turn[]; readonly report?: never }
+  | { readonly results?: readonly Turn[]; readonly report: AgentReport };
+
 /** Carries out calls in order, `finish` after all others: their results as turns of the talk, or the report that ends the
  *  work. Rejects only where the task's `run` and `keep` do. */
 export function callRunner(deps: CallDeps) {
   const { record, clock, stopped } = deps;
   const isFinish = ({ name }: FunctionCall) => deps.finish && name === finishTool.name;
   let number = 0;
-  return async (
-    calls: readonly FunctionCall[],
-    turn: number,
-  ): Promise<{ readonly results: readonly Turn[] } | { readonly report: AgentReport }> => {
+  return async (calls: readonly FunctionCall[], turn: number): Promise<CallsEnd> => {
     const results: Turn[] = [];
     let room = mostResults;
     let someFailed = false;
@@ -73,7 +75,10 @@ export function callRunner(deps: CallDeps) {
       .map((call) => ({ call, end: finished(call.arguments, someFailed, deps.context.task) }));
     const reports = ends.flatMap(({ end }) => ('report' in end ? [end] : []));
     const [first] = reports;
-    if (first !== undefined && reports.every((one) => saysTheSame(one, first))) return first;
+    if (first !== undefined && reports.every((one) => saysTheSame(one, first))) {
+      const noted = calls.filter(isFinish).map((call): Turn => ({ by: 'tool', call, text: 'noted' }));
+      return { ...first, results: [...results, ...noted] };
+    }
     for (const { call, end } of ends)
       add(call, refusedCall('problem' in end ? end.problem : 'finish was called with two outcomes'), 0);
     return { results };

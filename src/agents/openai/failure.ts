@@ -22,6 +22,8 @@ export type RequestFailure = {
   readonly unbilled?: true;
   /** The answer was lost on its way: a model may have worked on it. */
   readonly lost?: true;
+  /** The conversation is longer than the model can take. */
+  readonly tooLong?: true;
   /** The part of the request that the server does not accept. */
   readonly refuses?: Part;
 };
@@ -79,8 +81,10 @@ function refusal(
       ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
       : trouble.report.park;
   const part = isOfRequest ? partIn(message) : undefined;
+  const isTooLong = status === 413 || (isOfRequest && tooLong.test(`${code} ${message}`));
   return {
     ...trouble,
+    ...(isTooLong ? { tooLong: true } : {}),
     status,
     unbilled: true,
     again: headers.get('x-should-retry') === 'false' ? false : trouble.again,
@@ -100,6 +104,10 @@ const parts: readonly (readonly [Part, RegExp])[] = [
   ['sealed', /\b(?:include|encrypted|store)\b/i],
   ['stream', /\bstream(?:ing)?\b/i],
 ];
+/** OpenAI's code, and the words of other servers for a prompt beyond the model's context. */
+const tooLong =
+  /context_length_exceeded|context (?:length|window|size)|maximum context|(?:prompt|input|request) (?:is )?too (?:long|large)|too many tokens/i;
+
 const partIn = (message: string): Part | undefined => parts.find(([, named]) => named.test(message))?.[0];
 
 /** A connection that broke, or brought no answer. */

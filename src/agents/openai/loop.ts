@@ -8,6 +8,7 @@ import { callRunner } from './calls.ts';
 import { finishToolFor, instructionsFor, lastMessage } from './finish.ts';
 import type { Request, Turn } from './request.ts';
 import type { Loop } from './settings.ts';
+import { keepTurns, lostByLength, lostThread } from './thread.ts';
 import { tools } from './tools/index.ts';
 import { resolvedScope } from './tools/place.ts';
 import { transcript } from './transcript.ts';
@@ -50,7 +51,8 @@ class Conversation {
   readonly #specs: NonNullable<Request['talk']>['tools'];
   readonly #runCalls: ReturnType<typeof callRunner>;
   readonly #turns: Turn[] = [];
-  /** Tokens of the conversation so far, by the server's last count: the next turn sends at least these. */
+  /** Tokens of the conversation so far, by the server's last count, before that an estimate: the next turn sends at least
+   *  these. */
   #sends = 0;
   #lastText = '';
   #empty = 0;
@@ -70,6 +72,7 @@ class Conversation {
     const { clock, watch, mask } = deps;
     const record = transcript(task, clock, mask);
     this.#record = record;
+    this.#sends = estimateOf(first.earlier);
     this.#instructions = instructionsFor(loop);
     const offered = tools().filter(({ name }) => loop.tools.includes(name));
     this.#specs = [
@@ -91,6 +94,9 @@ class Conversation {
     this.#record.add({
       ...{ type: 'start', model: this.#first.model, limits, scope },
       ...{ instructions: this.#instructions, prompt: this.#task.prompt },
+      ...(this.#task.thread === undefined
+        ? {}
+        : { thread: this.#task.thread.key, earlier: this.#first.earlier?.length ?? 0 }),
     });
     for (let turn = 1; ; turn += 1) {
       const room = await this.#roomFor(turn);
@@ -111,6 +117,8 @@ class Conversation {
     const tokens = tokensOf(used);
     if (turn > maxTurns)
       return { report: agentFailed(`the work was not done within ${maxTurns} turns (max_turns)`) };
+    if (turn === 1 && sends > maxTokens)
+      return { report: lostThread(`it has about ${sends} tokens, and max_tokens is ${maxTokens}`) };
     if (tokens >= maxTokens || tokens + sends > maxTokens) {
       const next = tokens < maxTokens ? `, and the next call would send about ${sends}` : '';
       const limit = `${maxTokens} tokens (max_tokens; ${tokens} were used${next})`;
@@ -131,7 +139,8 @@ class Conversation {
     const asked = clock.monotonic();
     const request = { ...this.#first, budget, capped, talk };
     const got = await ask(request, { ...this.#deps, mayGrow: 2 * budget <= left });
-    if ('report' in got) return { report: ofLoop(got.report) };
+    if ('report' in got)
+      return { report: (turn === 1 ? lostByLength(got, this.#first) : undefined) ?? ofLoop(got.report) };
     const { text, reasoning, calls = [], usage } = got.answer;
     const ms = Math.round(clock.monotonic() - asked);
     this.#record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ms });
@@ -157,10 +166,9 @@ class Conversation {
         ),
       };
     if (calls.length > 0) {
-      const done = await this.#runCalls(calls, turn);
-      if ('report' in done) return done;
-      this.#turns.push(...done.results);
-      return undefined;
+      const { results = [], report } = await this.#runCalls(calls, turn);
+      this.#turns.push(...results);
+      return report && { report };
     }
     const last = lastMessage(text, finish, this.#task);
     if (last.report !== undefined) return last;
@@ -173,6 +181,8 @@ class Conversation {
 
   async #end(report: AgentReport): Promise<AgentReport> {
     const { kind } = report;
+    if (kind === 'finished' || kind === 'answered')
+      keepTurns(this.#task, this.#first.earlier ?? [], this.#turns, this.#deps.mask);
     const outcome = kind === 'finished' ? { outcome: report.outcome } : {};
     const why = kind === 'failed' ? { class: report.class, reason: report.reason } : {};
     this.#record.add({ type: 'end', kind, ...outcome, ...why, usage: this.#deps.used() ?? null });
@@ -219,6 +229,10 @@ function addNote(turns: Turn[], note: string | undefined): void {
     turns[turns.length - 1] = { ...last, text: `${last.text}\n\n${note}` };
   else turns.push({ by: 'user', text: note });
 }
+
+/** About so many tokens were said in earlier tasks. */
+const estimateOf = (earlier: readonly Turn[] = []): number =>
+  earlier.length === 0 ? 0 : Math.ceil(Buffer.byteLength(JSON.stringify(earlier)) / 4);
 
 const tokensOf = (usage: Usage | undefined): number =>
   (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);

@@ -17,6 +17,8 @@ export type Request = {
   /** Whether `budget` is a limit of the run or node: then it is sent to chat completions too. */
   readonly capped?: boolean;
   readonly prompt: string;
+  /** The conversation before the prompt. */
+  readonly earlier?: readonly Turn[];
   /** The tool loop's conversation since the prompt. */
   readonly talk?: Talk;
   readonly schema: { readonly name: string; readonly schema: JsonObject } | undefined;
@@ -80,8 +82,8 @@ type Talk = {
 export const responsesBody = (request: Request, refused: RefusedParts) => ({
   model: request.model,
   ...(request.talk === undefined
-    ? { input: request.prompt }
-    : talkBody(request.prompt, request.talk, refused)),
+    ? { input: request.earlier === undefined ? request.prompt : inputOf(request) }
+    : talkBody(request, request.talk, refused)),
   max_output_tokens: request.budget,
   ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
   ...(request.effort === undefined
@@ -99,10 +101,10 @@ export const responsesBody = (request: Request, refused: RefusedParts) => ({
       { text: { format: { type: 'json_schema' as const, ...request.schema, strict: false } } }),
 });
 
-function talkBody(prompt: string, { instructions, turns, tools }: Talk, refused: RefusedParts) {
+function talkBody(request: Request, { instructions, tools }: Talk, refused: RefusedParts) {
   return {
     instructions,
-    input: [message(prompt), ...turns.flatMap(inputItems)] as { role: 'user'; content: string }[],
+    input: inputOf(request),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map((tool) => ({ type: 'function' as const, ...tool, strict: false })) }),
@@ -110,18 +112,33 @@ function talkBody(prompt: string, { instructions, turns, tools }: Talk, refused:
   };
 }
 
+const inputOf = ({ earlier = [], prompt, talk }: Request) =>
+  [...earlier.flatMap(inputItems), message(prompt), ...(talk?.turns ?? []).flatMap(inputItems)] as {
+    role: 'user';
+    content: string;
+  }[];
+
 const message = (content: string) => ({ role: 'user' as const, content });
 
 function inputItems(turn: Turn): unknown[] {
   switch (turn.by) {
     case 'model':
-      return turn.items.flatMap(returned);
+      return turn.items.length > 0 ? turn.items.flatMap(returned) : keptItems(turn);
     case 'tool':
       return [{ type: 'function_call_output', call_id: turn.call.id, output: turn.text }];
     case 'user':
       return [message(turn.text)];
   }
 }
+
+/** A turn of an earlier task, of which the run keeps no items. */
+const keptItems = ({ text, calls }: Extract<Turn, { by: 'model' }>): unknown[] => [
+  ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
+  ...calls.map(({ id, name, arguments: args }) => ({
+    ...{ type: 'function_call', call_id: id, name },
+    arguments: args,
+  })),
+];
 
 /** An output item as input. A server that stores nothing would search in vain for the id of an item, and for reasoning
  *  of which the item has only the id. */
@@ -134,16 +151,18 @@ function returned(item: unknown): unknown[] {
 
 /** The body for chat completions. The server decides how long an answer may be, unless the budget is a cap. */
 export function chatBody(request: Request, refused: RefusedParts) {
-  const { model, prompt, talk, effort, temperature, schema } = request;
+  const { model, prompt, earlier = [], talk, effort, temperature, schema } = request;
   const tools = talk?.tools ?? [];
   const system =
     talk === undefined || talk.instructions === '' ? [] : [{ role: 'system', content: talk.instructions }];
   return {
     model,
-    messages: [...system, message(prompt), ...(talk?.turns ?? []).flatMap(messages)] as {
-      role: 'user';
-      content: string;
-    }[],
+    messages: [
+      ...system,
+      ...earlier.flatMap(messages),
+      message(prompt),
+      ...(talk?.turns ?? []).flatMap(messages),
+    ] as { role: 'user'; content: string }[],
     stream: true as const,
     ...(request.capped === true ? { max_tokens: request.budget } : {}),
     ...(refused.has('stream_options') ? {} : { stream_options: { include_usage: true } }),

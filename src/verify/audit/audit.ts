@@ -17,7 +17,15 @@ import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { canariesFor, type SealedCanaries } from './canaries.ts';
 import { auditedCommits, scopeOfNode, scopesOfOrders } from './commits.ts';
-import { type AuditEvidence, artifacts, changedBy, recorded, updates, workOf } from './evidence.ts';
+import {
+  type AuditEvidence,
+  artifacts,
+  changedBy,
+  conversations,
+  recorded,
+  updates,
+  workOf,
+} from './evidence.ts';
 import { narrowedChecks } from './narrowed.ts';
 import { aboutChecks, type TestChange, tamperingIn } from './test-changes.ts';
 import { type About, watchedBy } from './watched.ts';
@@ -92,6 +100,7 @@ class Auditor {
     const isAgent = (node: string) => agents.has(node);
     for await (const one of artifacts(this.runDir, isAgent)) this.look(one);
     for (const one of recorded(this.runDir, this.exchanges, this.damaged)) this.look(one);
+    for (const one of conversations(this.runDir, records, this.damaged)) this.look(one);
     for (const one of updates(records, isAgent)) this.look(one);
     if (this.canaries === undefined) return;
     const place = { node: null, visit: null, path: null };

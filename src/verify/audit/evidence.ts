@@ -90,6 +90,26 @@ export function* recorded(
   }
 }
 
+/** What agents kept of their conversations. */
+export function* conversations(
+  runDir: string,
+  records: readonly RunRecord[],
+  damaged: (why: string) => void,
+): Generator<AuditEvidence> {
+  const read = bodiesIn(runDir);
+  for (const record of records) {
+    if (record.type !== 'Visit' || record.thread === undefined) continue;
+    const { node, visit, thread } = record;
+    try {
+      const text = Buffer.from(read(thread.session));
+      yield { node, visit, where: `the conversation "${thread.key}"`, text };
+    } catch (error) {
+      if (!(error instanceof DamagedStore)) throw error;
+      damaged(error.message);
+    }
+  }
+}
+
 /** Context updates of agents, and failure reasons of their nodes. */
 export function* updates(
   records: readonly RunRecord[],
