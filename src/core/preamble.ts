@@ -24,7 +24,7 @@ export type PastExecution = {
   readonly notes: string;
   /** What an agent did to which files: `created a.md`. */
   readonly changes: readonly string[];
-  /** What an agent answered, or a tool printed. */
+  /** What an agent or a person answered, or a tool printed. */
   readonly text: string;
 };
 

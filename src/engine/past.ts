@@ -34,7 +34,7 @@ export async function preambleFor(
   const { leaks, past } = at.run;
   const clean = async (text: string) => {
     if (text.trim() === '') return '';
-    const plain = past.withoutNames(mask(wholeLines(text)));
+    const plain = past.withoutNames(firstPart(mask(text), leaks !== undefined));
     return (await leaks?.printable(plain)) ?? plain;
   };
   const of: RunPast = await pastOf(at, kind, clean);
@@ -89,13 +89,14 @@ function textsOf(
   const { outcome } = visit;
   const by = run.graph.nodes.get(visit.node);
   const isOpen = by !== undefined && (!mayReadHoldout(by) || mayReadHoldout(asking));
+  const spoken = visit.answer?.text ?? output;
   const changes = answer?.files?.changes.filter(({ kind }) => kind !== 'dir') ?? [];
   return {
     reason: reasonOf(outcome),
     notes: outcome.notes,
     changes: changes.map(({ path, change }) => `${change} ${path.replace(/\n/g, ' ')}`),
     // What may read the scenarios may also tell them in other words.
-    text: answer === undefined ? output : isOpen ? answerIn(run, answer.report, outcome.notes) : '',
+    text: answer === undefined ? spoken : isOpen ? answerIn(run, answer.report, outcome.notes) : '',
   };
 }
 
@@ -119,9 +120,10 @@ function withOutputs(visits: readonly VisitRecord[]): readonly WithOutput[] {
   });
 }
 
-/** The first lines of a long text: a part of a line would not be recognised as one of the holdout. */
-function wholeLines(text: string): string {
+/** The beginning of a long text; with a holdout whole lines, since a part of one would not be recognised. */
+function firstPart(text: string, hasHoldout: boolean): string {
   if (text.length <= mostRead) return text;
-  const first = text.slice(0, mostRead);
-  return first.slice(0, Math.max(0, first.lastIndexOf('\n')));
+  const end = text.lastIndexOf('\n', mostRead);
+  if (!hasHoldout) return text.slice(0, mostRead);
+  return end > 0 ? text.slice(0, end) : (text.split('\n', 1)[0] ?? '');
 }

@@ -124,3 +124,27 @@ test('--fidelity stands before the word of the graph, and after that of node and
   const wrong = await it.run('p.dot', { ...flags, runId: 'r2', fidelity: 'sumary:low' });
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('is none of full, truncate, compact')]);
 });
+
+test('without fidelity only a tab node, which cannot look for itself, is given what ran, and a person has answered', async () => {
+  const gate = `digraph t {
+    workdir=work; goal="Ship."
+    start [shape=Mdiamond]; done [shape=Msquare]
+    plan [prompt="Plan it."]; ask [shape=hexagon, label="How?"]; tab [shape=tab, prompt="Judge it."]
+    last [prompt="Say it.", fidelity="summary:low"]
+    start -> plan -> ask -> tab -> last -> done
+  }`;
+  const script = { format: 'factory-script/1', answers: { ...answers, tab: [{ text: 'Good.' }] } };
+  const replies = JSON.stringify({ ask: { text: 'With care, please.' } });
+  await using it = await house(
+    { ...files, 'p.dot': gate, 'script.json': JSON.stringify(script), 'a.json': replies },
+    env,
+  );
+  const ran = await it.run('p.dot', { ...flags, autoAnswer: 'a.json' });
+  expect(ran.code, ran.err).toBe(0);
+  const [plan = '', tab = '', last = ''] = ['plan', 'tab', 'last'].flatMap((node) => promptsOf(it, node, r1));
+  expect(plan).toBe('Plan it.\n');
+  expect(tab).toMatch(
+    /^<run_so_far>\nGoal: Ship\.\n[\s\S]*- ask@1 \(wait\.human\): success[\s\S]*\n\nJudge it\.\n$/,
+  );
+  expect(last).toContain('answer: With care, please.');
+});

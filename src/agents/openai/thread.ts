@@ -31,14 +31,14 @@ export function earlierTurns({ thread }: Pick<AgentTask, 'thread'>): Earlier {
   if (before === undefined) return { turns: [] };
   const size = Buffer.byteLength(before);
   if (size > mostKept)
-    return { report: lostThread(`it has ${size} bytes, and at most ${mostKept} are sent again`) };
+    return { report: lostConversation(`it has ${size} bytes, and at most ${mostKept} are sent again`) };
   const read = sessionSchema().safeParse(jsonIn(before));
   if (!read.success)
-    return { report: lostThread('what the run kept of it is no conversation of this agent') };
+    return { report: lostConversation('what the run kept of it is no conversation of this agent') };
   return { turns: read.data.turns.map((turn) => (turn.by === 'model' ? { ...turn, items: [] } : turn)) };
 }
 
-export const lostThread = (reason: string): AgentReport => ({
+export const lostConversation = (reason: string): AgentReport => ({
   kind: 'failed',
   class: 'agent',
   reason,
@@ -52,7 +52,7 @@ export const lostByLength = (
   { earlier, model }: Pick<Request, 'earlier' | 'model'>,
 ): AgentReport | undefined =>
   tooLong === true && earlier !== undefined
-    ? lostThread(`it is longer than the context of "${model}"`)
+    ? lostConversation(`it is longer than the context of "${model}"`)
     : undefined;
 
 /** Keeps the conversation: texts, calls and results. Reasoning is of use only within a task, and to the same model. */
