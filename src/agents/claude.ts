@@ -2,12 +2,12 @@
  *  output, the last of which carries the answer. */
 import { join, resolve } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { OutcomeWords } from '../core/own-words.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
 import { type ClaudeSettings, claudeHome, readClaudeSettings } from './claude-settings.ts';
@@ -112,7 +112,7 @@ async function launchOf(
         ...(response === undefined ? {} : { response }),
         ...usageOf(events, settings),
         ...(denied.length === 0 ? {} : { denied: denied.map(deniedWords) }),
-        exited: (end) => reportOf(events, response, wordsFor(task), end),
+        exited: (end) => reportOf(task, events, response, end),
       };
     },
   };
@@ -145,9 +145,9 @@ function usageOf(events: ClaudeEvents, settings: ClaudeSettings): { readonly usa
 }
 
 function reportOf(
+  task: AgentTask,
   events: ClaudeEvents,
   response: string | undefined,
-  words: OutcomeWords,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const { result } = events;
@@ -163,9 +163,9 @@ function reportOf(
     const lacks = result === undefined ? 'no result line' : 'no answer';
     return fail('agent', `claude output missing: it ended with exit status 0 and ${lacks}`);
   }
-  const answer = parseAnswer(response, words);
+  const answer = parseAnswer(response, wordsFor(task));
   return 'problem' in answer
-    ? fail('agent', `claude output ${answer.problem}`)
+    ? (proseSuccess(task, response) ?? fail('agent', `claude output ${answer.problem}`))
     : { kind: 'finished', ...answer.answer, response };
 }
 

@@ -2,11 +2,11 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
+import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
-import type { OutcomeWords } from '../core/own-words.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure, codexUsageIn } from './codex-events.ts';
@@ -133,7 +133,7 @@ async function launchOf(
         ...(file?.text === undefined ? {} : { response: file.text }),
         ...usage,
         lastError: events.lastError,
-        exited: (end) => reportOf(events, file, wordsFor(task), end),
+        exited: (end) => reportOf(task, events, file, end),
       };
     },
   };
@@ -208,9 +208,9 @@ function usageOf(
 }
 
 function reportOf(
+  task: AgentTask,
   events: CodexEvents,
   file: AnswerFile | undefined,
-  words: OutcomeWords,
   { code, lastWords, now, fail }: ProgramEnd,
 ): AgentReport {
   const message = events.failure ?? (code === 0 && events.turn !== 'open' ? undefined : events.lastError);
@@ -228,8 +228,9 @@ function reportOf(
       'agent',
       'codex output missing: it ended with exit status 0 and wrote no answer (response.md)',
     );
-  const answer = 'problem' in file ? file : parseAnswer(file.text, words);
+  if ('problem' in file) return fail('agent', `codex output ${file.problem}`);
+  const answer = parseAnswer(file.text, wordsFor(task));
   return 'problem' in answer
-    ? fail('agent', `codex output ${answer.problem}`)
+    ? (proseSuccess(task, file.text) ?? fail('agent', `codex output ${answer.problem}`))
     : { kind: 'finished', ...answer.answer, response: file.text };
 }

@@ -11,6 +11,7 @@ import {
   wordsFor,
 } from '../core/agent-answer.ts';
 import { bareAnswer } from '../core/answer-json.ts';
+import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
@@ -146,7 +147,12 @@ async function reportOf(
     words: wordsFor(task),
   });
   if ('problem' in answer)
-    return { ...fail('agent', `the answer of the command ${answer.problem}`), response: response.text };
+    return (
+      proseSuccess(task, response.text) ?? {
+        ...fail('agent', `the answer of the command ${answer.problem}`),
+        response: response.text,
+      }
+    );
   if (!('text' in answer)) return { kind: 'finished', ...answer.answer, response: response.text };
   return answer.text.trim() === ''
     ? fail('agent', 'the command ended with exit status 0 and answered nothing')

@@ -282,6 +282,11 @@ export const codergenAttributes = {
     '`strict`: an answer that does not match the schema is a failure.',
     { default: 'none' },
   ),
+  auto_status: attr(
+    flag(),
+    'Whether an agent program that ended in order, with prose instead of an outcome, has succeeded; not at a goal gate.',
+    { default: 'false' },
+  ),
   'agent.backend': attr(trimmed(), 'The agent, or several that are asked in order.', {
     unset: 'see "Agents"',
     flag: '--agent',
