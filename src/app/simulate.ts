@@ -4,9 +4,12 @@ import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnding, Step } from '../core/decision.ts';
 import { truthGate } from '../core/gates.ts';
 import type { Graph, Node } from '../core/graph.ts';
+import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
 import { type Outcome, succeeded } from '../core/outcome.ts';
+import { openFailuresAfter } from '../core/overridden.ts';
 import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import type { TakenAnswer } from '../core/records/question.ts';
 import { journalVersion } from '../core/records/visit.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { inNewRound } from '../core/rounds.ts';
@@ -57,7 +60,7 @@ export function simulate(
     if (next.do !== 'execute') return { steps, ending: next.do === 'finish' ? next.ending : undefined };
     const { node, kind, visit } = next;
     const before = used.get(node.id) ?? 0;
-    const { outcome: ended, attempts } = ending(node, outcomes.get(node.id) ?? [], before, state);
+    const { outcome: ended, attempts } = ending(graph, node, outcomes.get(node.id) ?? [], before, state);
     used.set(node.id, before + attempts);
     const outcome = truthGate({ node, kind }, state, ended);
     const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
@@ -68,16 +71,24 @@ export function simulate(
     const rerouted = goes !== undefined && goes !== route?.edge?.to ? goes : undefined;
     steps.push({ node, visit, outcome, attempts, route, rerouted, restart: change.restart });
     if (decision.do === 'finish') return { steps, ending: decision.ending };
+    const visited = { node: node.id, node_type: kind.type, visit, outcome };
+    const asked = isHumanGate(node) ? { answer: simulatedAnswer(outcome) } : {};
     const after = {
       ...next.state,
       ...change.now,
       visits: { ...state.visits, [node.id]: visit },
       outcomes: { ...state.outcomes, [node.id]: change.outcome },
+      open_failures: [...openFailuresAfter(state.open_failures ?? [], { ...visited, ...asked })],
     };
     state = change.restart === undefined ? after : inNewRound(after, change.restart);
   }
   return { steps, ending: undefined };
 }
+
+const simulatedAnswer = ({ label }: Outcome): TakenAnswer => ({
+  label,
+  ...{ by: 'simulate', at, from: 'auto', question_sha256: '' },
+});
 
 const initialState = (graph: Graph): RunState =>
   stateAfter([
@@ -90,6 +101,7 @@ const initialState = (graph: Graph): RunState =>
 
 /** How an execution ends, by the outcomes of its attempts; `used` of them belong to earlier executions. */
 function ending(
+  graph: Graph,
   node: Node,
   given: readonly Outcome[],
   used: number,
@@ -97,9 +109,10 @@ function ending(
 ): Pick<SimulatedStep, 'outcome' | 'attempts'> {
   if (node.type === 'conditional')
     return { outcome: last === null ? succeeded() : { ...last, updates: {}, notes: '' }, attempts: 1 };
+  const usual = (isHumanGate(node) ? usualOutcome(graph, node) : undefined) ?? succeeded();
   const policy = retryPolicyOf(node, graphLimits.park_after.otherwise);
   for (let attempt = 1; ; attempt++) {
-    const outcome = given[Math.min(used + attempt, given.length) - 1] ?? succeeded();
+    const outcome = given[Math.min(used + attempt, given.length) - 1] ?? usual;
     const next = nextAttempt(policy, attempt < mostAttempts ? attempt : Number.POSITIVE_INFINITY, outcome);
     if (!next.again) return { outcome: next.outcome, attempts: attempt };
   }

@@ -3,11 +3,12 @@ import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
 import { countedItems } from '../core/amounts.ts';
-import type { Graph } from '../core/graph.ts';
+import type { Graph, Node } from '../core/graph.ts';
+import { choicesOf, isHumanGate, optionsNamed, outcomeOfOption } from '../core/human-gate.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { wordsOfNode } from '../core/own-words.ts';
-import { quoteWord } from '../core/policy/words.ts';
+import { quoteWord, withoutPercents } from '../core/policy/words.ts';
 import type { RouteCandidate } from '../core/records/trace.ts';
 import { simulatedOutcome } from '../core/simulated-outcome.ts';
 import { usage } from './find-run.ts';
@@ -73,12 +74,29 @@ function readOutcomes(given: string, graph: Graph) {
   const outcomes: Outcome[] = [];
   const words = wordsOfNode(graph, node);
   for (const item of given.slice(at + 1).split(',')) {
-    const read = simulatedOutcome(item, words);
+    const read = answerAtGate(item, graph, node) ?? simulatedOutcome(item, words);
     if ('why' in read)
       return usage(`--outcome ${given}: ${read.why}`, `${example}; factory simulate --help tells the forms`);
     outcomes.push(read.outcome);
   }
   return { node: id, outcomes };
+}
+
+/** `label:Approve`: an option of a human gate by its label, key or target. Undefined for any other item. */
+function answerAtGate(
+  item: string,
+  graph: Graph,
+  node: Node,
+): { readonly outcome: Outcome } | { readonly why: string } | undefined {
+  const word = /^\s*label:(.*)$/s.exec(item)?.[1]?.trim();
+  if (word === undefined || !isHumanGate(node)) return undefined;
+  const { options } = choicesOf(graph, node);
+  const [option, another] = optionsNamed(options, withoutPercents(word));
+  if (option !== undefined && another === undefined) return { outcome: outcomeOfOption(graph, node, option) };
+  const names = options.map(({ key, label }) => `${key} (${label})`).join(', ');
+  return {
+    why: `${node.id} has ${option === undefined ? 'no' : 'more than one'} option "${word}"; there are ${names}`,
+  };
 }
 
 const record = (pipeline: string, { steps, ending }: Simulation) => ({

@@ -1,7 +1,8 @@
 /** Human gates: the options between which a person chooses, from the edges that leave the node. Pure. */
 import { type EdgeCondition, evaluate } from './conditions.ts';
 import type { Edge, Graph, Node } from './graph.ts';
-import { normalLabel } from './own-words.ts';
+import { failed, type Outcome, succeeded } from './outcome.ts';
+import { labelAsAsked, normalLabel } from './own-words.ts';
 import type { Question, QuestionMode } from './records/question.ts';
 import { edgeAttributes } from './settings/graph.ts';
 import { present } from './settings/types.ts';
@@ -119,8 +120,7 @@ function noAmong(
   return options.length > 1 ? 1 : undefined;
 }
 
-/** Whether the condition of an edge is true for a failure only. */
-export function isForFailure(condition: EdgeCondition): boolean {
+function isForFailure(condition: EdgeCondition): boolean {
   const given = (outcome: string) => evaluate(condition, (key) => (key === 'outcome' ? outcome : ''));
   return given('fail') && !given('success');
 }
@@ -160,3 +160,23 @@ export const timeoutActionOf = ({
 /** Whether the question can be answered with an empty text, which goes on: no other way leads on. */
 export const takesEmptyText = ({ text_to, options }: Pick<Question, 'text_to' | 'options'>): boolean =>
   text_to !== null && options.every(({ to }) => to === text_to);
+
+/** Whether an option is chosen with a failure: No, or one whose condition only a failure makes true. */
+export const failsBy = ({ isNo, edge }: GateOption): boolean =>
+  isNo || (edge.condition !== undefined && isForFailure(edge.condition));
+
+/** The outcome of a gate where this option is chosen, as far as the context does not matter. */
+export function outcomeOfOption(graph: Graph, { id }: Pick<Node, 'id'>, option: GateOption): Outcome {
+  const report = { label: labelAsAsked(graph, id, option.label), suggested: [option.to] };
+  return failsBy(option)
+    ? failed(`the answer is "${option.label}"`, 'product', { ...report, classSaid: true })
+    : succeeded({ ...report, notes: `answered "${option.label}"` });
+}
+
+/** The same for the default choice, else the first option; undefined for a gate that only takes words. */
+export function usualOutcome(graph: Graph, node: Node): Outcome | undefined {
+  const { options } = choicesOf(graph, node);
+  const named = optionsNamed(options, node.settings['human.default_choice'] ?? '');
+  const [option = options[0]] = named;
+  return option && outcomeOfOption(graph, node, option);
+}

@@ -3,13 +3,7 @@
 import { countedItems } from '../core/amounts.ts';
 import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
-import {
-  choicesOf,
-  defaultsNamed,
-  type GateOption,
-  isForFailure,
-  timeoutActionOf,
-} from '../core/human-gate.ts';
+import { choicesOf, defaultsNamed, failsBy, timeoutActionOf } from '../core/human-gate.ts';
 import { labelAsAsked } from '../core/own-words.ts';
 import { type PossibleOutcome, possibleOutcome } from '../core/possible-outcomes.ts';
 
@@ -17,9 +11,16 @@ export const gateCodes: readonly CodeDescription[] = [
   {
     code: 'gate-options',
     severity: 'error',
-    rule: 'A human gate has outgoing edges: they are its options. One in the mode `yes_no` has two (a warning).',
+    rule: 'A human gate has outgoing edges: they are its options.',
     wrong: 'start; exit; ask [shape=hexagon]; start -> ask; start -> exit',
     fix: '`ask -> exit [label="[A] Approve"]`',
+  },
+  {
+    code: 'gate-yes-no',
+    severity: 'warning',
+    rule: 'A human gate in the mode `yes_no` has two options.',
+    wrong: 'start; exit; ask [shape=hexagon, mode=yes_no]; start -> ask -> exit',
+    fix: 'two outgoing edges, or another `mode`',
   },
   {
     code: 'gate-default',
@@ -47,13 +48,13 @@ export function gateFindings(node: Node, graph: Graph): readonly Diagnostic[] {
   const choices = choicesOf(graph, node);
   const { options, text } = choices;
   const at = (key: string): Span => node.attrs.get(key)?.valueSpan ?? node.span;
-  const found = (
-    code: string,
-    span: Span,
-    message: string,
-    fix: string,
-    severity = severityOf(code),
-  ): Diagnostic => ({ code, severity, message, place: { file: graph.file, span }, fix });
+  const found = (code: string, span: Span, message: string, fix: string): Diagnostic => ({
+    code,
+    severity: severityOf(code),
+    message,
+    place: { file: graph.file, span },
+    fix,
+  });
   const names = options.map(({ key, label }) => `${key} (${label})`).join(', ');
   const findings: Diagnostic[] = [];
   if (options.length === 0 && text === undefined)
@@ -68,11 +69,10 @@ export function gateFindings(node: Node, graph: Graph): readonly Diagnostic[] {
   if (settings.mode === 'yes_no' && options.length > 0 && options.length !== 2)
     findings.push(
       found(
-        'gate-options',
+        'gate-yes-no',
         at('mode'),
         `the human gate "${id}" asks for yes or no, and has ${countedItems(options.length, 'option')}: ${names}`,
         'give it two outgoing edges, or remove mode=yes_no',
-        'warning',
       ),
     );
   const marked = graph.edges.some((edge) => edge.from === id && edge.attrs.has('freeform'));
@@ -123,13 +123,11 @@ export function gateOutcomes(node: Node, graph: Graph): readonly PossibleOutcome
     label: labelAsAsked(graph, node.id, label),
     to,
   });
-  const fails = ({ isNo, edge }: GateOption): boolean =>
-    isNo || (edge.condition !== undefined && isForFailure(edge.condition));
   const good = [
-    ...options.filter((one) => !fails(one)),
+    ...options.filter((one) => !failsBy(one)),
     ...(text === undefined ? [] : [{ label: text.label.trim(), to: text.to }]),
   ].map(answer);
-  const bad = options.filter(fails).map(answer);
+  const bad = options.filter(failsBy).map(answer);
   const { 'human.timeout': most = node.attrs.has('timeout') ? 1 : undefined } = node.settings;
   const mayTimeOut = most !== undefined && timeoutActionOf(node.settings) === 'fail';
   return [

@@ -52,8 +52,39 @@ function runs<R extends readonly [code: string, body: string, ...rest: string[]]
   ]);
 }
 
+/** A human gate `ask` after the start; b and c are agents that only its edges reach. */
+const gate = (edges: string, attrs = '') =>
+  whole(
+    `${ends} ask [shape=hexagon, label="Go?"${attrs === '' ? '' : `, ${attrs}`}]; start -> ask; ${edges}`,
+  );
+
 type Row = readonly [code: string, pipeline: string, under: string];
 const bad: readonly Row[] = [
+  ['gate-options', gate(''), 'ask'],
+  ['gate-yes-no', gate('ask -> exit', 'mode=yes_no'), 'yes_no'],
+  ['gate-default', gate('ask -> exit [label=Go]', 'human.default_choice=later'), 'later'],
+  ['gate-default', gate('ask -> exit [label=Go]; ask -> b [label=go]; b -> exit', 'default_choice=GO'), 'GO'],
+  ['gate-default', gate('ask -> exit [label=Go]', 'timeout_action=default'), 'default'],
+  ['gate-text', gate('ask -> exit [label=x]; ask -> b [label=y]; b -> exit', 'mode=freeform'), 'freeform'],
+  ['attribute-value', gate('ask -> exit', 'human_timeout_seconds=soon'), 'soon'],
+  ['attribute-value', gate('ask -> exit', 'mode=maybe'), 'maybe'],
+  ['attribute-kind', around('timeout_action=fail'), 'timeout_action'],
+  ['attribute-value', gate('ask -> exit [freeform=perhaps]'), 'perhaps'],
+  ['reserved-id', gate('ask -> answers; answers [label=x]; answers -> exit'), 'answers'],
+  ['unknown-outcome', gate('ask -> exit [label=Approve, condition="outcome=aprove"]'), 'aprove'],
+  ['unset-key', edge('condition="human.gate.selected=A"'), 'human.gate.selected'],
+  ['unset-key', gate('ask -> exit [condition="context.human.gate.choice=A"]'), 'context.human.gate.choice'],
+  ['unknown-reference', gate('ask -> exit', 'question="${var.x}?"'), '${var.x}'],
+  [
+    'edge-never-taken',
+    gate('ask -> exit [label=Go]; ask -> c [condition="preferred_label=Stop"]; c [label=x]; c -> exit'),
+    'ask -> c',
+  ],
+  [
+    'outcome-uncovered',
+    gate('ask -> exit [label=Go]; ask -> b [condition="preferred_label=Go"]; b -> exit', 'human.timeout=1h'),
+    'ask',
+  ],
   ['start-count', whole('a [label=a]; b [label=b]; exit [shape=Msquare]; a -> exit; b -> exit'), 'G'],
   ['start-count', whole('a [label=a]; exit [shape=Msquare]; a -> exit'), 'a'],
   ['start-count', whole('start [shape=diamond]; exit [shape=Msquare]; start -> exit'), 'diamond'],
@@ -347,6 +378,15 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ],
   ['prompt-file-missing', around('prompt_file="there.md"')],
   ['condition-key', edge('condition="context.outcome=x && came && context.ctx.x=1 && outcome_of_tests=1"')],
+  ['reserved-id', whole(`${ends} answers [label=x]; start -> answers -> exit`)],
+  ['unknown-outcome', gate('ask -> exit [label="[A] Approve", condition="outcome=approve"]; ask -> exit')],
+  ['unset-key', gate('ask -> exit [condition="human.gate.selected=A && human_response=x"]; ask -> exit')],
+  ['no-effect', gate('ask -> exit [freeform=true]', 'question=x, human.timeout=1h, default_choice=exit')],
+  ['gate-yes-no', gate('ask -> exit [label=Yes]; ask -> b [label=No]; b -> exit', 'mode=yes_no')],
+  ['gate-default', gate('ask -> exit', 'default_choice=exit, timeout=15m, timeout_action=default')],
+  ['gate-text', gate('ask -> exit [label=x]; ask -> b; b -> exit', 'mode=freeform')],
+  ['edge-never-taken', gate('ask -> exit [label=Go, condition="preferred_label=go"]; ask -> b; b -> exit')],
+  ['outcome-uncovered', gate('ask -> exit [condition="outcome=success"]')],
   ['unknown-outcome', edge('condition="outcome=pass || outcome=skipped || context.outcome=any"')],
   ['target-missing', around('goal_gate=true, retry_target=a, required_tool_node=" "')],
   ['condition-key', edge('condition="context.failure_class=infra"')],
@@ -701,7 +741,7 @@ test('a prompt file is searched for references if its text is given', () => {
   });
 });
 
-test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, unasked outcomes, tools that name a plan, hidden failures, prefixes that allow anything, commands that need a sandbox, variables of the shell and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
+test('repeated nodes, empty prompts, agents with access to runs with a holdout, attributes without effect, unknown attributes and keys, gates without a target, human gates that want words or yes and no and do not say how, unasked outcomes, tools that name a plan, hidden failures, prefixes that allow anything, commands that need a sandbox, variables of the shell and possible paths are warnings; syntax that Graphviz does not read is a hint; the rest are errors', () => {
   const severity = new Map(bad.flatMap(([, pipeline]) => found(pipeline)).map((d) => [d.code, d.severity]));
   expect(
     [...severity]
@@ -715,7 +755,7 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
       .sort(),
   ).toEqual([
     ...'attribute-kind bare-prefix condition-key duplicate-node edge-never-taken empty-prompt'.split(' '),
-    ...'endless-cycle failure-to-success gate-without-retry holdout-access masked-failure needs-sandbox no-effect'.split(
+    ...'endless-cycle failure-to-success gate-text gate-without-retry gate-yes-no holdout-access masked-failure needs-sandbox no-effect'.split(
       ' ',
     ),
     ...'outcome-not-asked outcome-uncovered provider-unserved restart-exit sets-plan shell-variable'.split(

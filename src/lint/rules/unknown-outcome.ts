@@ -1,8 +1,10 @@
 /** Conditions compare `outcome` with outcomes, or with words that a node before the edge can answer. */
 import { asksOutcome, parseCondition } from '../../core/conditions.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
+import { choicesOf, isHumanGate } from '../../core/human-gate.ts';
 import { nearest } from '../../core/nearest.ts';
 import { outcomeOf, outcomeSynonyms, outcomeWords } from '../../core/outcome.ts';
+import { normalLabel } from '../../core/own-words.ts';
 import { answersWithDocument } from '../../core/possible-outcomes.ts';
 import { withWord } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
@@ -25,7 +27,9 @@ export const unknownOutcome: Rule = {
       for (const { key, test, literal, at, length } of read.compared) {
         if (!asksOutcome(key) || (test !== '=' && test !== '!=')) continue;
         if (outcomeOf(literal) !== undefined) continue;
-        const meant = nearest(literal, known);
+        const labels = edges.flatMap(({ from }) => labelsBefore(subject, from));
+        if (labels.some((label) => normalLabel(label) === normalLabel(literal))) continue;
+        const meant = nearest(literal, [...known, ...labels]);
         const document = edges
           .map(({ from }) => documentBefore(subject, from))
           .find((one) => one !== undefined);
@@ -49,6 +53,14 @@ export const unknownOutcome: Rule = {
     }
   },
 };
+
+/** The labels that human gates before the edge can answer. */
+const labelsBefore = (subject: Subject, id: string): readonly string[] =>
+  sourcesOf(subject, id).flatMap((node) =>
+    node !== undefined && isHumanGate(node)
+      ? choicesOf(subject.graph, node).options.map(({ label }) => label)
+      : [],
+  );
 
 /** Each condition as written once, with its edges. */
 function conditionsOf({ graph }: Subject): ReadonlyMap<Attribute, readonly Edge[]> {

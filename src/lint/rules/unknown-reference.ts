@@ -1,5 +1,6 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
 import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
+import { humanGate, isHumanGate } from '../../core/human-gate.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
 import { mayLackGoal, nodeKeys, type Reference, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
@@ -59,12 +60,15 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
   }
 }
 
-/** The attributes of a node that are expanded when it runs. The prompt and label are expanded only for agents. */
+/** The attributes of a node that are expanded when it runs. The prompt and label are expanded only for agents and at human gates. */
 function expanded(node: Node, type: string) {
   const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
-  const asked = isAgentType(type) ? asks(node) : undefined;
+  const asked = isAgentType(type) ? asks(node) : type === humanGate ? question(node) : undefined;
   return [asked, ...commands].filter((a) => a !== undefined);
 }
+
+const question = ({ attrs }: Node): Attribute | undefined =>
+  present(attrs, 'prompt') ?? present(attrs, 'question') ?? present(attrs, 'label');
 
 function asks({ attrs, settings }: Node): Attribute | undefined {
   const file = present(attrs, 'prompt_file');
@@ -94,7 +98,7 @@ export const unknownReference: Rule = {
     };
     for (const node of graph.nodes.values()) {
       const kind = kindOf.get(node.id);
-      if (kind?.executable !== true) continue;
+      if (kind === undefined || !(kind.executable || isHumanGate(kind))) continue;
       for (const attribute of expanded(node, kind.type)) {
         const own = attribute.value.text;
         const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;

@@ -1,6 +1,7 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
+import { humanGate, isHumanGate } from '../../core/human-gate.ts';
 import { answerKey, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
@@ -73,7 +74,7 @@ function settersIn({ graph, incoming }: Subject): (id: string) => readonly Node[
 }
 
 /** Types of nodes that may set keys; a node of an unknown type might. */
-const setsKeys: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', '']);
+const setsKeys: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', humanGate, '']);
 
 /** The engine's own keys. */
 const router: ReadonlySet<string> = new Set(['outcome', 'preferred_label', 'failure_class', 'current_node']);
@@ -82,6 +83,10 @@ const engineKeys: readonly string[] = [
     (name) => `last_failure.${name}`,
   ),
   ...['graph.goal', 'tool.output', 'tool_stdout', 'last_stage', 'last_response', ...latestOfTool],
+];
+const gateKeys: readonly string[] = [
+  ...['selected', 'label', 'text', 'by', 'at'].map((name) => `human.gate.${name}`),
+  'human_response',
 ];
 
 type Problem = { readonly message: string; readonly fix: string; readonly isCertain: boolean };
@@ -110,7 +115,7 @@ function problemOfKey(
   const { graph } = subject;
   const fix = fixFor(bare, edge, subject);
   if (['tool.output', 'tool_stdout', ...latestOfTool].includes(bare)) {
-    if (setters.some(({ type }) => !isAgentType(type))) return undefined;
+    if (setters.some((node) => !isAgentType(node.type) && !isHumanGate(node))) return undefined;
     return { message: `"${key}" is empty here: no tool precedes this edge`, fix, isCertain: true };
   }
   const answers = bare === 'last_response' ? setters.filter(({ type }) => isAgentType(type)) : [];
@@ -120,12 +125,17 @@ function problemOfKey(
     return setters.includes(node)
       ? undefined
       : { message: `"${key}" is empty here: "${node.id}" does not precede this edge`, fix, isCertain: true };
+  if (gateKeys.includes(bare)) {
+    if (setters.some(isHumanGate)) return undefined;
+    return { message: `"${key}" is empty here: no human gate precedes this edge`, fix, isCertain: true };
+  }
   if (setByEngine(bare))
     return engineKeys.includes(bare)
       ? undefined
       : { message: `the engine sets no key "${key}", and nothing else can`, fix, isCertain: true };
-  if (setters.some((node) => names(node, bare, subject))) return undefined;
-  if (setters.length === 0) {
+  const free = setters.filter((node) => !isHumanGate(node));
+  if (free.some((node) => names(node, bare, subject))) return undefined;
+  if (free.length === 0) {
     const message = `nothing can set "${key}": no tool or agent precedes this edge, so it is always empty`;
     return { message, fix, isCertain: true };
   }
@@ -165,7 +175,7 @@ function fixFor(key: string, edge: Edge, { graph }: Subject): string {
   if (/^(?:visits?|attempts?|tries|iterations?|rounds?)$/i.test(isNode ? what : key))
     return `max_visits on a node says how often it may run`;
   if (/^(?:output|stdout)$/.test(isNode ? what : key)) return 'tool.output is the output of the latest tool';
-  const near = nearest(key, engineKeys);
+  const near = nearest(key, [...engineKeys, ...gateKeys]);
   if (near !== undefined) return `write ${near}`;
   return `let a tool before the edge write {"context_updates": {"${key}": "…"}} to $FACTORY_OUTPUT`;
 }
