@@ -5,6 +5,7 @@ import { agentHomesIn } from '../agents/index.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
+import { asksPeople } from '../core/human-gate.ts';
 import {
   bindOf,
   bindProblem,
@@ -13,6 +14,7 @@ import {
   type SandboxRequest,
   type SandboxWord,
   sandboxAccount,
+  sandboxLevelFor,
   sandboxWords,
 } from '../core/policy/confinement.ts';
 import { holdoutPaths } from '../core/policy/holdout-paths.ts';
@@ -115,9 +117,22 @@ export async function sandboxOf(
       own: ['dist', 'package.json', 'pipelines', 'prompts', 'examples'].map((name) => join(root, name)),
       nests: () => nests(ladder, env),
     },
-    account: sandboxAccount(sandboxRequestOf(graph, undefined, settings), able),
+    account: withAnswers(
+      sandboxAccount(sandboxRequestOf(graph, undefined, settings), able),
+      asksPeople(graph) &&
+        asked.some(({ node, asked: { word } }) => node && sandboxLevelFor(word, able, false) !== 'bwrap'),
+    ),
   };
 }
+
+/** `open`: a node of a graph with human gates is not in bubblewrap, where it could write the file of an answer. */
+const withAnswers = (account: Sandbox['account'], open: boolean): Sandbox['account'] =>
+  open
+    ? {
+        ...account,
+        missing: [...account.missing, 'answers: nodes could answer the questions of human gates'],
+      }
+    : account;
 
 export const ableBy = ({ bwrap, unshare, prlimit, root, crowds }: SandboxCapabilities): SandboxAbility => ({
   noBwrap: 'missing' in bwrap ? bwrap.missing : undefined,

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { type Confinement, type SandboxLevel, systemFolders } from '../core/contracts/sandbox.ts';
 import type { Graph, Node } from '../core/graph.ts';
+import { asksPeople } from '../core/human-gate.ts';
 import {
   type ConfinementRequest,
   certificatesIn,
@@ -138,7 +139,12 @@ export function confinementOf(
     },
     request,
   );
-  const read = [...(stage.printed ?? []), ...(stage.shown ?? [])].map((path) => ({ path, write: false }));
+  // A node that may change the run must not answer its questions.
+  const answers = own.access === 'run' && asksPeople(graph) ? [at.answers] : [];
+  const read = [...(stage.printed ?? []), ...(stage.shown ?? []), ...answers].map((path) => ({
+    path,
+    write: false,
+  }));
   return {
     ...confined,
     inside: [...confined.inside, ...read],
