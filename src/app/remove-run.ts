@@ -15,7 +15,7 @@ import { openRun } from '../run/open-run.ts';
 import { isAtWork, type RunSummary } from '../run/summary.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
-import { endLeftovers } from './run/leftovers.ts';
+import { endLeftovers, removeScratch } from './run/leftovers.ts';
 import { buildingName } from './run/run-directory.ts';
 import { processMarker } from './run/run-state.ts';
 
@@ -60,6 +60,7 @@ export async function removeRun(
     if (read.ok && processMarker(dir, read.manifest) === read.manifest.marker) key = read.manifest.holdout;
     if (read.ok && history.ok)
       await endLeftovers(dir, read.manifest, history.checkpoint, livingOwners(dir)).catch(() => 0);
+    await removeScratch(dir).catch(() => {});
     lock.assertOwner();
     renameSync(dir, hidden);
   } finally {

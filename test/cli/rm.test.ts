@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { noteSession, writeSession } from '../../src/agents/program/session-files.ts';
 import { recordDelivery } from '../../src/app/delivered.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { acquireLock } from '../../src/run/lock.ts';
@@ -58,6 +59,21 @@ beforeEach(() => {
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 
 const left = () => readdirSync(runs).sort();
+
+test.for([
+  ['a resume', ['resume', 'cut']],
+  ['rm', ['rm', 'cut']],
+] as const)(
+  '%s removes the session that a killed engine has left in the home of an agent, and no other',
+  async ([, verb]) => {
+    const [ours, users] = ['6affb302-3e34-436f-b334-5ca7e9546ede', '713a28ae-2985-4d16-82e8-a4a9097f6e7d'];
+    const home = join(top, 'claude-home');
+    for (const id of [ours, users]) await writeSession(join(home, 'projects'), `-w/${id}.jsonl`, id);
+    await noteSession(join(runs, 'cut/.scratch/one'), { program: 'claude', home, ids: [ours] });
+    expect((await asked(verb)).code).toBe(0);
+    expect(readdirSync(join(home, 'projects/-w'))).toEqual([`${users}.jsonl`]);
+  },
+);
 const locked = async (id: string) => {
   const answer = await acquireLock(join(runs, id), { clock: realClock });
   if (answer.kind !== 'acquired') throw new Error(answer.why);
