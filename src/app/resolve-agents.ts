@@ -16,6 +16,8 @@ import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { agentKeyOf, agentNodes, backendOf } from '../core/pipeline.ts';
 import { agentsForProvider, providerOf } from '../core/providers.ts';
+import { present } from '../core/settings/types.ts';
+import { spanOfStyle } from '../dot/literals.ts';
 import { isMissing, readFailure } from '../platform/files/write.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -28,10 +30,11 @@ export type AgentAssignment = {
   readonly main: AgentPlan | undefined;
 };
 
-/** The place of a node's agent attribute; without one, of the node. */
+/** The place of a node's agent attribute, or of the stylesheet's for it; without one, of the node. */
 const placeOf = (graph: Graph, node: Node) => ({
   file: graph.file,
-  span: node.attrs.get('agent.backend')?.valueSpan ?? node.span,
+  span:
+    present(node.attrs, 'agent.backend')?.valueSpan ?? spanOfStyle(graph, node, 'agent.backend') ?? node.span,
 });
 
 /** Codes of choices that are wrong on any machine. */

@@ -1,5 +1,14 @@
 /** The verbs of those who write pipelines: create, check, draw, format and explain them. */
-import { json, noColor, notEmpty, option, repeatable, runsdir, wholeNumber } from './options.ts';
+import {
+  json,
+  noColor,
+  notEmpty,
+  option,
+  repeatable,
+  runsdir,
+  settingOption,
+  wholeNumber,
+} from './options.ts';
 import type { Verb } from './verb.ts';
 
 export const authorVerbs: readonly Verb[] = [
@@ -91,9 +100,18 @@ export const authorVerbs: readonly Verb[] = [
   },
   {
     usage: 'explain [word]',
-    about: 'Explain an attribute, a node type, or a code of validate or plan check',
-    examples: ['explain max_retries'],
-    options: () => [json('print it as JSON'), noColor()],
+    about: 'Explain an attribute, a node type, or a code of validate or plan check; or a node of a pipeline',
+    examples: ['explain max_retries', 'explain review --pipeline build.dot'],
+    options: () => [
+      option(
+        '--pipeline <file>',
+        'explain the node WORD of this pipeline: its settings and its agent',
+        notEmpty,
+      ),
+      ...(['agent', 'agent_script', 'model', 'effort', 'max_visits'] as const).map(settingOption),
+      json('print it as JSON'),
+      noColor(),
+    ],
     load: async () => (await import('./explain.ts')).explainCommand,
   },
 ];

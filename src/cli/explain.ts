@@ -1,18 +1,36 @@
-/** `factory explain`: what an attribute, a node type or a code means. */
+/** `factory explain`: what an attribute, a node type or a code means, or how a node of a pipeline is executed. */
 
+import { type ExplainedNode, type ExplainFlags, explainNode } from '../app/explain-node.ts';
 import { kinds } from '../app/kinds.ts';
+import { pipelinePath } from '../app/pipelines.ts';
 import { allWords, attributeReference, lintCodes, type Meaning, meaningsOf } from '../app/reference.ts';
 import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
 import { findingCodes } from '../planner/findings.ts';
 import type { Io } from './io.ts';
+import { columns, oneLine } from './report/run.ts';
 
-/** Prints every meaning of `word`; without one, all words. */
+type ExplainOptions = ExplainFlags & { readonly pipeline?: string; readonly json?: boolean };
+
+/** Prints every meaning of `word`, or with a pipeline its node of this name; without a word, all words. */
 export async function explainCommand(
   word: string | undefined,
-  options: { readonly json?: boolean },
+  options: ExplainOptions,
   io: Io,
 ): Promise<number | { readonly problems: readonly Diagnostic[] }> {
+  const { pipeline, json, ...flags } = options;
+  if (pipeline !== undefined) {
+    if (word === undefined)
+      return {
+        problems: [
+          wrong('usage', '--pipeline explains one node', 'name it: factory explain NODE --pipeline FILE'),
+        ],
+      };
+    const node = await explainNode(pipelinePath(pipeline, io.cwd), word, flags, io);
+    if ('problems' in node) return node;
+    io.out(json === true ? asJson(node) : nodeText(node));
+    return 0;
+  }
   if (word === undefined) {
     io.out(options.json === true ? asJson({ words: allWords() }) : wordList());
     return 0;
@@ -50,6 +68,31 @@ function wrapped(text: string, indent: string): string {
     else lines.push(word);
   }
   return lines.map((line) => `${indent}${line}\n`).join('');
+}
+
+/** The agent first, then the settings with who says each. */
+function nodeText({ node, type, place, classes, settings, agent }: ExplainedNode): string {
+  const ofClasses = classes.length === 0 ? '' : `, class ${classes.join(', ')}`;
+  const rows = columns(
+    settings.map(({ name, value, from, place: at }) => [
+      name,
+      oneLine(value, 60),
+      at === undefined ? from : `${from} (${at})`,
+    ]),
+  );
+  return [
+    `${node}: ${type} node${ofClasses} (${place})\n`,
+    ...(agent === null ? [] : agentLines(agent)),
+    ...rows.map(({ cells, last }) => `  ${[...cells, last].join('  ').trimEnd()}\n`),
+  ].join('');
+}
+
+function agentLines(agent: NonNullable<ExplainedNode['agent']>): readonly string[] {
+  if ('problem' in agent) return [`  agent: none: ${agent.problem}\n`];
+  const { describe, by, models, withheld } = agent;
+  const own = models.length === 0 ? 'its own default' : models.join(', ');
+  const not = withheld.length === 0 ? '' : `, not ${withheld.join(', ')}: it has no models of that provider`;
+  return [`  agent: ${describe}, by ${by}\n`, `  model: ${own}${not}\n`];
 }
 
 const fields = (rows: readonly (readonly [string, string | undefined])[]): string =>

@@ -142,7 +142,7 @@ class Builder {
         if (tree.kind === 'Graph') this.set(attrs, scope);
         else {
           const defaults = tree.kind === 'Node' ? scope.nodeDefaults : scope.edgeDefaults;
-          for (const one of attrs) defaults.set(one.key, one);
+          for (const one of attrs) defaults.set(one.key, { ...one, byDefault: true });
         }
       } else if (tree.type === 'Node')
         this.declare(rangeOf(base, tree.id), this.attributes(tree.children, base), scope);

@@ -1,4 +1,6 @@
 /** `factory explain`: what an attribute, a node type or a code means. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
 
@@ -57,4 +59,67 @@ test('the meanings are JSON on request, and without a word all words are listed'
   const all = await explained();
   expect(all.out).toMatch(/^attributes of the graph\n/);
   expect(all.out).toContain('unknown-type');
+});
+
+const pipeline = `digraph t {
+  default_timeout="5m"
+  model_stylesheet="
+    * { llm_model: claude-sonnet-4-5; llm_provider: anthropic; }
+    .hard { model: claude-opus-4-6; reasoning_effort: high; }
+  "
+  start [shape=Mdiamond]; exit [shape=Msquare]
+  node [max_retries=2]
+  a [label=a, class="hard, x", allow_partial=true]
+  b [shape=parallelogram, tool_command="true"]
+  start -> a -> b -> exit
+}`;
+
+test('a node is explained: its agent, and each of its settings with who says it and where', async () => {
+  await using it = await home({ 'p.dot': pipeline });
+  const { code, stdout } = await it.factory([
+    ...['explain', 'a', '--pipeline', 'p.dot', '--agent', 'codex', '--max-visits', '3'],
+  ]);
+  expect(code).toBe(0);
+  expect(stdout.split('\n').slice(0, 12).join('\n')).toMatchInlineSnapshot(`
+    "a: codergen node, class hard, x (p.dot:9)
+      agent: codex (the agent program, with its own login or key), by --agent
+      model: its own default, not claude-opus-4-6: it has no models of that provider
+      label                          a                  the node (p.dot:9)
+      class                          hard, x            the node (p.dot:9)
+      max_visits                     3                  --max-visits
+      timeout                        5m                 default_timeout of the graph (p.dot:2)
+      max_retries                    2                  node [ ] above it (p.dot:8)
+      allow_partial                  true               the node (p.dot:9)
+      llm_model                      claude-opus-4-6    rule .hard of the stylesheet (p.dot:5)
+      llm_provider                   anthropic          rule * of the stylesheet (p.dot:4)
+      reasoning_effort               high               rule .hard of the stylesheet (p.dot:5)"
+  `);
+});
+
+test('the same is JSON on request, with the provider that has chosen the agent', async () => {
+  await using it = await home({ 'p.dot': pipeline });
+  const claude = join(it.path, 'claude');
+  await writeFile(claude, '#!/bin/sh\n', { mode: 0o755 });
+  const { stdout } = await it.factory(['explain', 'a', '--pipeline', 'p.dot', '--json'], {
+    env: { PATH: `${it.path}:/usr/bin:/bin` },
+  });
+  const said = JSON.parse(stdout);
+  expect(said).toMatchObject({
+    ...{ node: 'a', type: 'codergen', place: 'p.dot:9', classes: ['hard', 'x'] },
+    agent: { name: 'claude', by: 'llm_provider=anthropic', models: ['claude-opus-4-6'], withheld: [] },
+  });
+  expect(said.settings).toContainEqual({
+    ...{ name: 'llm_model', value: 'claude-opus-4-6' },
+    ...{ from: 'rule .hard of the stylesheet', place: 'p.dot:5' },
+  });
+});
+
+test.for([
+  [['explain', 'aa', '--pipeline', 'p.dot'], 'p.dot has no node "aa"'],
+  [['explain', '--pipeline', 'p.dot'], '--pipeline explains one node'],
+  [['explain', 'a', '--pipeline', 'q.dot'], 'there is no pipeline file'],
+] as const)('%s is refused', async ([words, message]) => {
+  await using it = await home({ 'p.dot': pipeline });
+  const { code, stderr } = await it.factory([...words]);
+  expect([code, stderr.includes(message)]).toEqual([2, true]);
 });

@@ -384,6 +384,8 @@ export type Attribute = {
   readonly written: string;
   readonly value: Value;
   readonly quoted: boolean;
+  /** `node [ ]` or `edge [ ]` says it for all that follow. */
+  readonly byDefault?: true;
   readonly keySpan: Span;
   readonly valueSpan: Span;
 };

@@ -2,9 +2,8 @@
 import { nearest } from '../../core/nearest.ts';
 import { backendOf } from '../../core/pipeline.ts';
 import { agentsForProvider, providerOf, servedProviders } from '../../core/providers.ts';
-import { stylesheetOf, stylesOf } from '../../core/settings/stylesheet.ts';
 import { present } from '../../core/settings/types.ts';
-import { spanInValue } from '../../dot/literals.ts';
+import { spanOfStyle } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const providerUnserved: Rule = {
@@ -14,25 +13,19 @@ export const providerUnserved: Rule = {
   wrong: 'start; exit; a [label=a, llm_provider=gemini]; start -> a -> exit',
   fix: 'another provider, or `agent.backend=command` with a program for its models',
   *check({ graph }) {
-    const sheet = stylesheetOf(graph.attrs);
-    const whole = present(graph.attrs, 'model_stylesheet');
     const reported = new Set<string>();
     for (const node of graph.nodes.values()) {
       const provider = providerOf(node.settings);
       if (provider === '' || agentsForProvider(provider).length > 0 || backendOf(node) !== '') continue;
       if (reported.has(provider)) continue;
       reported.add(provider);
-      const styled =
-        sheet === undefined ? undefined : stylesOf(sheet, node).get('llm_provider')?.property.valuePlace;
-      const own = present(node.attrs, 'llm_provider');
       const meant = nearest(provider, servedProviders);
       yield finding(graph, providerUnserved, {
         message: `no agent here asks the models of the provider "${provider}": the agent of the run is asked, with its own default model`,
         span:
-          own?.valueSpan ??
-          (styled === undefined || whole === undefined
-            ? node.span
-            : spanInValue(graph, whole, styled.at, styled.length)),
+          present(node.attrs, 'llm_provider')?.valueSpan ??
+          spanOfStyle(graph, node, 'llm_provider') ??
+          node.span,
         fix:
           meant === undefined
             ? `name a provider of ${servedProviders.join(', ')}, or choose the agent: agent.backend=command with a program for these models`
