@@ -15,12 +15,15 @@ export type ConditionLookup = (key: string) => string | undefined;
 
 /** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
- *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true, a failure of the
- *  configuration only by one that names `failure_class`. */
+ *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true, on its own edge or, where it
+ *  names `failure_class`, behind conditional nodes; a failure of the configuration only by one that names `failure_class`. */
 export function route(graph: Graph, node: string, outcome: Outcome, lookup: ConditionLookup): Route {
   const edges = leaving(graph).get(node) ?? [];
   const reads = new Map(edges.map((edge) => [edge, readBy(edge, lookup)]));
-  const choice = chooseEdge(edges, (edge) => reads.get(edge)?.isTrue === true, routingInput(graph, outcome));
+  const choice = chooseEdge(edges, (edge) => reads.get(edge)?.isTrue === true, {
+    ...routingInput(graph, outcome),
+    takesBroken: (edge) => asksClassBehind(graph, edge, outcome, lookup),
+  });
   const isRefused = choice.edge !== undefined && !carries(graph, node, choice.edge, outcome, lookup);
   const { edge, how }: Choice = isRefused ? { edge: undefined, how: 'none' } : choice;
   const candidates = edges
@@ -68,6 +71,34 @@ function readBy(
     return found ?? '';
   };
   return { isTrue: condition !== undefined && evaluate(condition, value), unset: [...unset] };
+}
+
+/** Whether the edge that is taken behind conditional nodes asks for the class of the failure: there is a way for stages that broke. */
+function asksClassBehind(graph: Graph, first: Edge, outcome: Outcome, lookup: ConditionLookup): boolean {
+  const seen = new Set<string>();
+  const input = { ...routingInput(graph, outcome), broke: false };
+  for (let edge = first; graph.nodes.get(edge.to)?.type === 'conditional' && !seen.has(edge.to); ) {
+    seen.add(edge.to);
+    const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
+    const taken = chooseEdge(next, (one) => readBy(one, lookup).isTrue, input).edge;
+    if (taken === undefined) return false;
+    if (taken.condition !== undefined) return namesKey(taken.condition, asksClass);
+    edge = taken;
+  }
+  return false;
+}
+
+/** Whether an edge behind conditional nodes may ask for the class of a failure. */
+export function mayAskClassBehind(graph: Graph, first: Edge): boolean {
+  const seen = new Set([first.to]);
+  for (const at of seen) {
+    if (graph.nodes.get(at)?.type !== 'conditional') continue;
+    for (const { condition, to } of leaving(graph).get(at) ?? []) {
+      if (condition === undefined) seen.add(to);
+      else if (namesKey(condition, asksClass)) return true;
+    }
+  }
+  return false;
 }
 
 /** Whether an edge takes the outcome. A failure of the configuration ends the run, unless the condition of the edge, or of the one that
@@ -140,6 +171,8 @@ function whyLost(
 export type RoutingInput = {
   /** The node broke instead of running to its end: unconditional edges are not taken. */
   readonly broke: boolean;
+  /** Whether an unconditional edge takes it all the same. */
+  readonly takesBroken?: (edge: Edge) => boolean;
   readonly label: string;
   readonly suggested: readonly string[];
   /** Of a word that the node answered as its outcome: whether an edge is about this word. */
@@ -158,9 +191,11 @@ export type Choice = {
 export function chooseEdge(
   edges: readonly Edge[],
   isTrue: (edge: Edge) => boolean,
-  { broke, label, suggested, isAboutWord: isAbout }: RoutingInput,
+  { broke, takesBroken, label, suggested, isAboutWord: isAbout }: RoutingInput,
 ): Choice {
-  const fits = edges.filter((edge) => (edge.condition === undefined ? !broke : isTrue(edge)));
+  const fits = edges.filter((edge) =>
+    edge.condition === undefined ? !broke || takesBroken?.(edge) === true : isTrue(edge),
+  );
   const about = isAbout === undefined ? [] : fits.filter(isAbout);
   const conditional = fits.find(
     (edge) =>

@@ -11,7 +11,8 @@ const now = new Date('2026-01-01T00:00:00.000Z');
 function waits(park: Park, condition: string, retryAfterMs?: number) {
   const graph = graphOf(`a; b; a -> b [condition="${condition}"]`);
   const outcome = failed('no', 'infra', { park, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
-  const says: Readonly<Record<string, string>> = { outcome: 'fail', failure_class: 'infra', x: '1' };
+  const infra = { failure_class: 'infra', 'context.failure_class': 'infra' };
+  const says: Readonly<Record<string, string>> = { outcome: 'fail', ...infra, x: '1' };
   const way = route(graph, 'a', outcome, (key) => says[key] ?? '');
   expect(way.how).toBe('condition');
   return suspension(outcome, way, { node: 'a', now, before: undefined });
@@ -27,6 +28,9 @@ test.for<[string, Park, string, boolean]>([
   ['a quota', { kind: 'quota' }, 'x=1 && failure_class=infra', false],
   ['a quota', { kind: 'quota' }, 'x=1 && outcome=fail', true],
   ['a quota', { kind: 'quota' }, 'failure_class!=product', false],
+  ['a quota', { kind: 'quota' }, 'failure_class=transient_infra', true],
+  ['an outage', { kind: 'outage' }, 'outcome=fail && context.failure_class=transient_infra', true],
+  ['an outage', { kind: 'outage' }, 'failure_class!=deterministic', true],
 ])('%s %o suspends although there is an edge for %s: %s', ([, park, condition, is]) => {
   expect(waits(park, condition) !== undefined).toBe(is);
 });

@@ -4,12 +4,41 @@ import type { Graph } from '../../src/core/graph.ts';
 import { type Context, emptyReport, failed, type Outcome, succeeded } from '../../src/core/outcome.ts';
 import { normalLabel } from '../../src/core/own-words.ts';
 import { route } from '../../src/core/routing.ts';
-import { conditionLookup } from '../../src/core/step.ts';
-import { graphOf } from '../support/graph.ts';
+import { conditionLookup, suspendedBy } from '../../src/core/step.ts';
+import { freshState, graphOf } from '../support/graph.ts';
 
 const go = (graph: Graph, outcome: Outcome, context: Context = {}) =>
   route(graph, 'a', outcome, conditionLookup(context, outcome));
 const nodes = 'a; b; c; d;';
+
+const behind = (condition: string) =>
+  `d [shape=diamond]; a -> d; d -> b [condition="${condition}"]; d -> c [condition="outcome=success"]`;
+const hung = failed('hung', 'timeout', { broke: true });
+
+test.for([
+  ['outcome=fail && context.failure_class=transient_infra', hung, 'd'],
+  ['outcome=fail && context.failure_class!=transient_infra', hung, undefined],
+  ['outcome=fail && failure_class!=transient_infra', failed('crashed', 'agent', { broke: true }), 'd'],
+  ['failure_class=timeout', hung, 'd'],
+  // Nothing there is about what broke.
+  ['outcome=fail', hung, undefined],
+  ['outcome=fail', failed('no', 'product'), 'd'],
+] as const)('behind a conditional node %s decides whether it is reached: %o', ([condition, outcome, to]) => {
+  expect(go(graphOf(`${nodes} ${behind(condition)}`), outcome).edge?.to).toBe(to);
+});
+
+test('an outage takes no way behind a conditional node: the run is suspended', () => {
+  const graph = graphOf(`${nodes} ${behind('outcome=fail && context.failure_class=transient_infra')}`);
+  const outcome = failed('down', 'infra', { broke: true, park: { kind: 'outage' } });
+  const stage = {
+    node: 'a',
+    type: 'codergen',
+    executable: true,
+    feedback: {},
+    at: '2026-01-01T00:00:00.000Z',
+  };
+  expect(suspendedBy(graph, freshState('a'), outcome, stage, undefined)?.status).toBe('paused_outage');
+});
 
 const rows: readonly {
   says: string;

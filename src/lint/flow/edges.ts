@@ -4,7 +4,7 @@ import type { Edge, Graph } from '../../core/graph.ts';
 import type { FailureClass } from '../../core/outcome.ts';
 import { isAboutWord } from '../../core/own-words.ts';
 import type { PossibleOutcome } from '../../core/possible-outcomes.ts';
-import { byWeightThenName, type Choice, chooseEdge } from '../../core/routing.ts';
+import { byWeightThenName, type Choice, chooseEdge, mayAskClassBehind } from '../../core/routing.ts';
 import { type Comparison, comparisons, contextKey, valuesFor } from './comparisons.ts';
 
 /** The report of an attempt in addition to its status, and the context for the router. */
@@ -75,7 +75,8 @@ export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: Ed
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, value);
   const { label, suggested, ownWord } = words;
   const about = ownWord === true ? { isAboutWord: (edge: Edge) => isAboutWord(fork.graph, edge, label) } : {};
-  return chooseEdge(fork.edges, isTrue, { broke, label, suggested, ...about });
+  const takesBroken = (edge: Edge) => mayAskClassBehind(fork.graph, edge);
+  return chooseEdge(fork.edges, isTrue, { broke, takesBroken, label, suggested, ...about });
 }
 
 // A limit on the combinations that are tried; beyond it every edge counts as possible.
