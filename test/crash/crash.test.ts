@@ -26,6 +26,7 @@ let everyKind: Baseline;
 let judged: Baseline;
 let parked: Baseline;
 let forked: Baseline;
+let asking: Baseline;
 
 beforeAll(async () => {
   if (!known) return;
@@ -37,12 +38,13 @@ beforeAll(async () => {
     if (story === undefined) throw new Error(`no story "${name}"`);
     return baseline(cli, story);
   };
-  [base, everyKind, judged, parked, forked] = await Promise.all([
+  [base, everyKind, judged, parked, forked, asking] = await Promise.all([
     undisturbed('answers'),
     undisturbed('nodes'),
     undisturbed('sealed'),
     undisturbed('parks'),
     undisturbed('forks'),
+    undisturbed('gates'),
   ]);
 }, 180_000);
 afterAll(() => (known ? rm(folder, { recursive: true, force: true }) : undefined));
@@ -102,6 +104,16 @@ describe.skipIf(!known)('a suspended run resumes to the same end although', () =
     ['that was in a nested run of a node', 'rename', 'kill', 'tool1.2'],
   ] as const)('%s', ([, kind, action, who]) =>
     held(parked, pointAt(parked, kind, /\.manifest\.json/, -1, action, who), 1),
+  );
+});
+
+describe.skipIf(!known)('a gate gets the same answer although', () => {
+  test.for([
+    ['its run was killed before the file was linked', 'kill', 0],
+    ['the power failed right after that', 'power', 0],
+    ['its run was killed when the deadline was claimed', 'kill', -1],
+  ] as const)('%s', ([, action, nth]) =>
+    held(asking, pointAt(asking, 'link', /\/answers\//, nth, action, nth === 0 ? 'engine' : 'engine.3'), 1),
   );
 });
 

@@ -68,6 +68,11 @@ export async function digestOf(home: string, runDir: string): Promise<Digest> {
       facts[`artifact ${node}/${path}`] = volatile.test(path) ? '' : masked(text, home);
     });
   }
+  const answers = join(runDir, 'answers');
+  if (existsSync(answers))
+    await tree(answers, '', async (path, text) => {
+      facts[`answer ${path}`] = masked(text, home);
+    });
   facts['ignored'] = await readFile(join(home, '.factory/.gitignore'), 'utf8');
   const history = join(runDir, 'history.git');
   if (existsSync(history)) {

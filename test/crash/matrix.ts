@@ -95,6 +95,7 @@ function actionsFor(kind: string, who: string): readonly Action[] {
 const state = new RegExp(
   [
     String.raw`/\.?(?:journal\.jsonl|manifest\.json|\.sealed)(?:\.\w+\.tmp)?$`,
+    '/answers/',
     String.raw`/(?:contents|history\.git|lock|\.hidden|\.git|keys)(?:/|$)`,
     String.raw`/\.factory(?:/runs(?:/[^/]+)?)?$`,
   ].join('|'),

@@ -2,6 +2,9 @@
  *  scopes, commits, waits, forks, replays, checkouts and deliveries.
  *  Each node with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
 
+import { type Question, questionHash } from '../../src/core/records/question.ts';
+import { answerText } from '../../src/run/answer-files.ts';
+
 /** One more command after the run has ended, or is suspended. */
 export type Step = {
   readonly args: readonly string[];
@@ -220,6 +223,56 @@ const parks: Story = {
   ],
 };
 
+const decision: Question = {
+  ...{ id: 'ask@1', node: 'ask', visit: 1, mode: 'choice', text: 'Ship it?' },
+  after: { node: 'one', outcome: 'success', notes: '' },
+  options: [
+    { key: 'Y', label: 'Yes', to: 'late' },
+    { key: 'N', label: 'No', to: 'one' },
+  ],
+  ...{ text_to: null, default: null, timeout_action: 'fail', asked_at: '', deadline: null },
+};
+
+/** Asks a person at three gates: one is answered by a file of answers, one by a person, one by its deadline. */
+const gates: Story = {
+  name: 'gates',
+  files: {
+    ...workdir,
+    'auto.json': '{"first": "G"}',
+    'p.dot': `digraph gates {
+  start [shape=Mdiamond]
+  first [shape=hexagon, label="Go?"]
+  one   [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt"]
+  ask   [shape=hexagon, label="Ship it?"]
+  late  [shape=hexagon, label="Still?", human.timeout=0s, human.default_choice=two]
+  two   [shape=parallelogram, tool_command="${ledger}; echo two >> log.txt"]
+  done  [shape=Msquare]
+  start -> first
+  first -> one [label="Go"]
+  one -> ask
+  ask -> late [label="Yes"]
+  ask -> one [label="No"]
+  late -> two
+  two -> done
+}`,
+  },
+  flags: ['--workdir', 'work', '--auto-answer', 'auto.json'],
+  code: 75,
+  after: [
+    { args: ['resume', 'r1'], code: 75 },
+    {
+      args: ['resume', 'r1'],
+      code: 0,
+      before: {
+        '.factory/runs/r1/answers/ask@1.json': answerText({
+          ...{ question: 'ask@1', choice: 'late', label: 'Yes', by: 'Ada', at: '2026-01-01T00:00:00.000Z' },
+          ...{ from: 'command', question_sha256: questionHash(decision) },
+        }),
+      },
+    },
+  ],
+};
+
 /** Commands on an ended run: fork from its middle, replay, and checkout. */
 const forks: Story = {
   name: 'forks',
@@ -275,5 +328,5 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     .replace('@../prompts/propose.md', '@propose.md')
     .replace('../examples/linkcheck/agent.json', 'agent.json');
   const propose = await read('prompts/propose.md');
-  return [nodes, answers, sealed, orders(build, propose), parks, forks, delivers(build, propose)];
+  return [nodes, answers, sealed, orders(build, propose), parks, gates, forks, delivers(build, propose)];
 }
