@@ -51,14 +51,15 @@ export function warnOf(
 export const hostOf = (
   io: RunHost,
   view: View,
-  { notify: target, json, color }: Pick<RunOptions, 'notify' | 'json' | 'color'> = {},
+  options: Pick<RunOptions, 'notify' | 'json' | 'color' | 'wait'> = {},
 ): Host => {
   const { log, watcher } = view;
   const host = {
     ...given(io, ['cwd', 'env', 'clock', 'called', 'parting', 'onBegin', 'atLast', 'ownSteps']),
     ...{ signal: io.signal(), watcher, log },
-    ...(json === true || view.isJson ? {} : asking(io, view, color)),
+    ...(options.json === true || view.isJson ? {} : asking(io, view, options)),
   };
+  const { notify: target } = options;
   if (target === undefined) return host;
   const notify: Host['notify'] = async (runDir, left) =>
     (await import('../app/run/notify.ts')).notify(target, runDir, left, host);
@@ -66,7 +67,11 @@ export const hostOf = (
 };
 
 /** Questions of the run are asked on the terminal, if there is one; what is drawn there steps aside. */
-function asking(io: RunHost, view: View, color: boolean | undefined): Pick<Host, 'ask'> {
+function asking(
+  io: RunHost,
+  view: View,
+  { color, wait }: Pick<RunOptions, 'color' | 'wait'>,
+): Pick<Host, 'ask'> {
   const { terminal } = io;
   if (terminal === undefined) return {};
   return {
@@ -74,7 +79,10 @@ function asking(io: RunHost, view: View, color: boolean | undefined): Pick<Host,
       view.clear();
       const { askOnTerminal } = await import('./ask.ts');
       const colour = paints(io, io.errIsTerminal, color);
-      return askOnTerminal(question, terminal, { io, colour, signal });
+      const given = await askOnTerminal(question, terminal, { io, colour, signal });
+      if (given === undefined && wait === true && !signal.aborted)
+        io.err('waiting for an answer from elsewhere; Ctrl-C ends the wait\n');
+      return given;
     },
   };
 }

@@ -22,6 +22,8 @@ export type GroupFacts = {
   readonly titles: ReadonlyMap<string, string>;
   /** Whether the run has ended without success, so that an unfinished group has failed. */
   readonly ended: boolean;
+  /** Whether it waits for a person. */
+  readonly asks?: boolean;
 };
 
 /** The groups in order, and the id of the group of each execution by `NODE@VISIT`. */
@@ -188,6 +190,7 @@ function shown(
       return kind === 'order' || attempt.rows.some((row) => row.state === 'fail') ? 'failed' : 'done';
     if (attempt.rows.at(-1)?.state === 'running') return 'running';
     if (kind === 'order' && done !== undefined) return 'done';
+    if (isOpen && facts.asks === true) return 'waiting';
     if (isOpen && facts.ended) return 'failed';
     if (kind === 'order' || isOpen) return isOpen && open.rows.at(-1)?.type === 'exit' ? 'done' : 'running';
     return attempt.rows.findLast(({ type }) => type !== 'exit')?.state === 'fail' ? 'failed' : 'done';

@@ -59,6 +59,7 @@ export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView
     ...{ rows: executions, visits: visitsOf(run), graph, title: row.title },
     titles: row.progress === null ? new Map() : await orderTitles(dir),
     ended: !['running', 'completed', 'overridden'].includes(row.status),
+    asks: row.status === 'paused_answer',
   });
   return {
     groups: [...groups],

@@ -55,7 +55,8 @@ function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) 
   const problem = useSignal('');
   const done = useSignal('');
   const element = useRef<HTMLFormElement>(null);
-  const isReadOnly = server.value?.read_only !== false;
+  // Null until the server has answered.
+  const isReadOnly = server.value?.read_only ?? null;
   useEffect(() => addKeys(keysOf(question, element)), [question.id]);
   const send = async (given: Given) => {
     busy.value = true;
@@ -73,7 +74,7 @@ function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) 
     busy.value = false;
   };
   const { options, text_to } = question;
-  const blocked = isReadOnly || busy.value || done.value !== '';
+  const blocked = isReadOnly !== false || busy.value || done.value !== '';
   const due = dueWords(question, question.default);
   return (
     <form
@@ -102,7 +103,7 @@ function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) 
         ))}
       </ul>
       {text_to !== null && <TextAnswer to={text_to} choices={options.length} blocked={blocked} send={send} />}
-      {isReadOnly ? <Command text={run.next} label="Copy the command that answers" /> : <Name />}
+      {isReadOnly === true ? <Command text={run.next} label="Copy the command that answers" /> : <Name />}
       {due !== '' && <p class="quiet due">{due}</p>}
       <p role="alert" class="tone-bad">
         {problem.value}
