@@ -3,7 +3,7 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { optionsNamed, takesEmptyText } from '../core/human-gate.ts';
+import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
 import { epochVariable } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import {
@@ -135,7 +135,7 @@ function givenAnswer(
   if ((choice === undefined) === (text === undefined))
     return refused('answer-option', `answer ${id} with one of: a choice, a text`, named);
   if (choice !== undefined) {
-    const [option, another] = optionsNamed(options, choice);
+    const [option, another] = optionsChosen(options, choice);
     if (option !== undefined && another === undefined) return { choice: option.to, label: option.label };
     const why = option === undefined ? 'has no option' : 'has more than one option';
     return refused('answer-option', `${id} ${why} "${choice}"`, named);

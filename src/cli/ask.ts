@@ -1,7 +1,7 @@
 /** Asks a person on the terminal. */
 
 import { Writable } from 'node:stream';
-import { optionsNamed, takesEmptyText } from '../core/human-gate.ts';
+import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
 import { defaultLabel, optionWords } from '../core/question-words.ts';
 import type { Question } from '../core/records/question.ts';
 import type { Io, Terminal } from './io.ts';
@@ -58,14 +58,14 @@ function promptWords(question: Question): string {
 }
 
 function meant({ options }: Question, line: string): GivenAnswer {
-  const [option, ...more] = optionsNamed(options, line);
+  const [option, ...more] = optionsChosen(options, line);
   return option === undefined || more.length > 0 ? { text: line } : { choice: option.key };
 }
 
 function typedProblem(question: Question, line: string): string | undefined {
   const isEmpty = line.trim() === '';
   if (isEmpty ? takesEmptyText(question) : question.text_to !== null) return undefined;
-  if (optionsNamed(question.options, line).length === 1) return undefined;
+  if (optionsChosen(question.options, line).length === 1) return undefined;
   return isEmpty
     ? `type ${keysOf(question)}`
     : `there is no option "${line.trim()}": ${question.options.map(optionWords).join(', ')}`;

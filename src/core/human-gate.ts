@@ -142,6 +142,15 @@ export function optionsNamed<O extends Question['options'][number]>(
   return ways.map((fits) => options.filter(fits)).find((found) => found.length > 0) ?? [];
 }
 
+/** The options that a person or a program chooses: by the key first, since a node may have the id that is the key of another option. */
+export function optionsChosen<O extends Question['options'][number]>(
+  options: readonly O[],
+  word: string,
+): readonly O[] {
+  const byKey = options.filter(({ key }) => folded(key) === folded(word.trim()));
+  return byKey.length > 0 ? byKey : optionsNamed(options, word);
+}
+
 /** What `human.default_choice` names: also the edge that takes words, which is then left with none. Several where it is ambiguous. */
 export function defaultsNamed(
   { options, text }: GateChoices,

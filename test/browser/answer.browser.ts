@@ -31,7 +31,7 @@ inChromium('a question', (browser) => {
     await page.keyboard.press('Enter');
     await page.getByText('Answered.').waitFor();
     expect(server.asked.splice(0)).toEqual([
-      { path: path(), body: { question: 'gate@2', choice: 'fix', by: 'Grace' } },
+      { path: path(), body: { question: 'gate@2', choice: 'R', by: 'Grace' } },
     ]);
     await page.reload();
     expect(await page.getByLabel('Your name').inputValue()).toBe('Grace');

@@ -119,9 +119,9 @@ async function acted(
   });
 }
 
-/** Somebody else has chosen before who chooses `ship`. */
+/** Somebody else has chosen before who chooses A. */
 function answered(body: { choice?: string; text?: string }, response: ServerResponse): void {
-  if (body.choice === 'ship')
+  if (body.choice === 'A')
     json(response, { code: 'answer-taken', message: 'ada answered first: Request changes', fix: '' }, 409);
   else json(response, { question: 'gate@2', resumed: 'background', why: '' });
 }

@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { askOnTerminal } from '../../src/cli/ask.ts';
+import { optionsChosen } from '../../src/core/human-gate.ts';
 import type { Question } from '../../src/core/records/question.ts';
 
 const gate: Question = {
@@ -42,6 +43,15 @@ test.for([
   [['\r', 'a', '\r'], { choice: 'A' }],
 ] as const)('keys %j answer %j', async ([keys, answer]) => {
   expect((await typed(keys)).answer).toEqual(answer);
+});
+
+test('a key means its option also where another option leads to a node of that name', async () => {
+  const options = [
+    { key: 'Y', label: 'Yes', to: 'N' },
+    { key: 'N', label: 'No', to: 'Y' },
+  ];
+  expect((await typed(['y', '\r'], { options })).answer).toEqual({ choice: 'Y' });
+  expect(optionsChosen(options, 'Y')).toEqual([options[0]]);
 });
 
 const freeform: Partial<Question> = { options: [], text_to: 'fix', mode: 'freeform' };

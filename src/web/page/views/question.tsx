@@ -85,13 +85,13 @@ function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) 
     >
       <ul class="answers">
         {options.map(({ key, label, to }) => (
-          <li key={to}>
+          <li key={key}>
             <button
               type="button"
               data-key={key}
               disabled={blocked}
               aria-keyshortcuts={key}
-              onClick={() => void send({ choice: to })}
+              onClick={() => void send({ choice: key })}
             >
               <kbd>{key}</kbd> {label}
             </button>{' '}
