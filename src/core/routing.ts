@@ -73,17 +73,17 @@ function readBy(
   return { isTrue: condition !== undefined && evaluate(condition, value), unset: [...unset] };
 }
 
-/** Whether the edge that is taken behind conditional nodes asks for the class of the failure: there is a way for stages that broke. */
+/** Whether the edge that is taken behind conditional nodes asks for the class of the failure: there is a way for nodes that broke. */
 function asksClassBehind(graph: Graph, first: Edge, outcome: Outcome, lookup: ConditionLookup): boolean {
   const seen = new Set<string>();
   const input = { ...routingInput(graph, outcome), broke: false };
   for (let edge = first; graph.nodes.get(edge.to)?.type === 'conditional' && !seen.has(edge.to); ) {
     seen.add(edge.to);
-    const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
-    const taken = chooseEdge(next, (one) => readBy(one, lookup).isTrue, input).edge;
-    if (taken === undefined) return false;
-    if (taken.condition !== undefined) return namesKey(taken.condition, asksClass);
-    edge = taken;
+    const edges: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
+    const next = chooseEdge(edges, (one) => readBy(one, lookup).isTrue, input).edge;
+    if (next === undefined) return false;
+    if (next.condition !== undefined) return namesKey(next.condition, asksClass);
+    edge = next;
   }
   return false;
 }
