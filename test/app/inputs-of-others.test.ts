@@ -6,7 +6,7 @@ const at = '.factory/runs/r1';
 const files = {
   'p.dot': `digraph g { workdir="none"; agent_script="agent.json"; inputs="topic"; goal="Write about $context.topic"
     start [shape=Mdiamond]; done [shape=Msquare]
-    write [shape=tab, prompt="$goal: {{ inputs.topic }}, $topic, $$topic, $context.topic"]
+    write [prompt="$goal: {{ inputs.topic }}, $topic, $$topic, $context.topic"]
     show [shape=parallelogram, tool_command="echo {{ inputs.topic }} $topic"]
     start -> write; write -> show [condition="outcome=success"]; show -> done [condition="outcome=success"] }`,
   'agent.json': JSON.stringify({ format: 'factory-script/1', answers: { write: [{ text: 'It is done.' }] } }),
