@@ -134,6 +134,7 @@ function webOf(
     ...host,
     ...{ runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
     runs: sharingReads(openRunList(runsDir, host)),
+    answering: new Set(),
     start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),
   };
 }

@@ -7,7 +7,7 @@ import { servedRun, type Web } from './web.ts';
 
 /** Milliseconds between two looks at the answers of known questions; between two looks for new questions, at least; and in which the
  *  process that has answered may resume the run. */
-const [lookMs, searchMs, othersMs] = [200, 1000, 200];
+const [lookMs, searchMs, othersMs] = [200, 1000, 400];
 
 /** Watches until the server closes. `say` gets why a run could not be resumed: its answer is kept. */
 export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
@@ -30,6 +30,7 @@ export async function resumeAnsweredRuns(web: Web, say: (text: string) => void):
       const name = `${id} ${question}`;
       if (run === undefined || done.has(name) || !existsSync(answerFile(run.dir, question))) continue;
       done.add(name);
+      if (web.answering.has(id)) continue;
       void resume(run.dir, question, web).then((why) => {
         if (why !== '') say(`run ${id}: ${question} is answered, but the run cannot be resumed here: ${why}`);
       });

@@ -22,6 +22,8 @@ export type Web = InspectHost & {
   /** Runs `factory …argv` in the background. */
   readonly start: (argv: readonly string[]) => Promise<DetachedStart>;
   readonly spawn: Spawn;
+  /** Ids of runs that a request answers now: it resumes them itself. */
+  readonly answering: Set<string>;
   /** Fires when the server stops: streams end. */
   readonly closing: AbortSignal;
 };

@@ -7,13 +7,15 @@ import { type Handlers, problem, refusal } from '../web.ts';
 import { recordPageAct } from './acts.ts';
 
 export const answersApi: Pick<Handlers, 'answer'> = {
-  answer: async ({ web, run, body, request }) => {
-    const token = request.headers.get(answerTokenHeader);
+  answer: async ({ web, run, body, request: { headers } }) => {
+    const token = headers.get(answerTokenHeader);
     const named = token === null ? body.question : questionOfToken(token);
     if (body.question !== undefined && body.question !== named)
       return problem(403, 'forbidden', `the token is for the question ${named} only`);
-    const from = token === null && request.headers.get('Authorization') === null ? 'page' : 'api';
-    const done = await answerAndResume(run.dir, { ...body, question: named, by: body.by ?? from, from }, web);
+    const from = token === null && headers.get('Authorization') === null ? 'page' : 'api';
+    web.answering.add(run.id);
+    const request = { ...body, question: named, by: body.by ?? from, from } as const;
+    const done = await answerAndResume(run.dir, request, web).finally(() => web.answering.delete(run.id));
     if ('problems' in done) return refusedAnswer(done);
     const { by, choice, text } = done.given;
     const what = { what: 'answer', question: done.question, by, resumed: done.resumed };
