@@ -51,7 +51,7 @@ export const authorVerbs: readonly Verb[] = [
     options: () => [
       option(
         '--outcome <node=outcomes>',
-        'outcomes of a node, one for each attempt, the last one repeated (default: success): NODE=fail,success; with parts: fail+timeout+broke, success+label=again+KEY=VALUE; repeatable',
+        'outcomes of a node, one for each attempt, the last one repeated (default: success): NODE=fail,success; with parts: fail+timeout+broke, success+label=again+KEY=VALUE; at a human gate label:OPTION; repeatable',
         repeatable,
       ),
       option('--steps <n>', 'stop after so many executions (default: 200)', wholeNumber(1, 100_000)),

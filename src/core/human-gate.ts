@@ -166,7 +166,7 @@ export const timeoutActionOf = ({
   timeout_action: action,
 }: Node['settings']): Question['timeout_action'] => action ?? (otherwise === undefined ? 'fail' : 'default');
 
-/** Whether the question can be answered with an empty text, which goes on: no other way leads on. */
+/** Whether the question can be answered with an empty text, which continues: there is no other way. */
 export const takesEmptyText = ({ text_to, options }: Pick<Question, 'text_to' | 'options'>): boolean =>
   text_to !== null && options.every(({ to }) => to === text_to);
 

@@ -51,6 +51,28 @@ test('labels, classes and context keys choose the edges as they do in a run', as
   });
 });
 
+test('a human gate chooses its default or its first option, or the one that is named', async () => {
+  await using it = await house({
+    'p.dot': `digraph g { start [shape=Mdiamond]; done [shape=Msquare]
+      check [shape=parallelogram, tool_command="true"]; ask [shape=hexagon, mode=yes_no]
+      start -> check; check -> ask [condition="outcome=success || outcome=fail"]; ask -> done [label="[Y] Ship"]
+      ask -> check [label="[R] Redo"] }`,
+  });
+  const route = (...outcome: readonly string[]) =>
+    call(['simulate', 'p.dot'], { outcome, json: true }, { ...doors, cwd: it.path });
+  expect(JSON.parse((await route()).out).steps).toHaveLength(4);
+  const redone = JSON.parse((await route('ask=label:redo,label:Y')).out);
+  expect(redone.steps.map((one: { next: string | null }) => one.next)).toEqual([
+    ...['check', 'ask', 'check', 'ask', 'done', null],
+  ]);
+  const overridden = JSON.parse((await route('check=fail')).out);
+  expect(overridden.end).toMatchObject({ ok: false, reason: expect.stringMatching(/^overridden: check@1/) });
+  expect(await route('ask=label:Never')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('ask has no option "Never"; there are Y (Ship), R (Redo)'),
+  });
+});
+
 test('the text says why each edge was taken and the others were not', async () => {
   const { out } = await call(
     ['simulate', 'fix-loop'],

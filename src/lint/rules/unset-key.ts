@@ -127,7 +127,7 @@ function problemOfKey(
       : { message: `"${key}" is empty here: "${node.id}" does not precede this edge`, fix, isCertain: true };
   if (gateKeys.includes(bare)) {
     if (setters.some(isHumanGate)) return undefined;
-    return { message: `"${key}" is empty here: no human gate precedes this edge`, fix, isCertain: true };
+    return { message: `"${key}" is empty here: no human gate precedes this edge`, fix, isCertain: false };
   }
   if (setByEngine(bare))
     return engineKeys.includes(bare)
