@@ -4,6 +4,8 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
+import { masker } from '../core/policy/mask.ts';
+import { textsToMask } from '../core/policy/secrets.ts';
 import { epochVariable } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import {
@@ -67,9 +69,12 @@ export async function answerRun(
     );
   const given = givenAnswer(question, request);
   if ('problems' in given) return given;
+  const { text } = given;
+  const mask = masker(textsToMask(host.env));
   const answer: Answer = {
     question: question.id,
     ...given,
+    ...(text === undefined ? {} : { text: mask(text) }),
     by: (request.by?.trim() || thisUser()).slice(0, most.by),
     at: at.toISOString(),
     from: request.from,

@@ -44,7 +44,8 @@ export function askedPerson(
       await keep('question.json', `${JSON.stringify(question, null, 2)}\n`);
       const answer = await answerOf(context, question);
       if (answer === undefined) throw new AnswerAwaited(question);
-      given = takenFrom(answer);
+      const { text } = answer;
+      given = { ...takenFrom(answer), ...(text === undefined ? {} : { text: mask(text) }) };
       return given;
     },
     answered: () => given,

@@ -180,3 +180,14 @@ test('an answer to an earlier text of the question is set aside', async () => {
   expect(it.context('human_response')).toBe('again');
   expect(await it.problems()).toEqual([]);
 });
+
+test('secrets of the environment are masked in an answer in words', async () => {
+  const env = { PATH: process.env['PATH'], API_TOKEN: 'hush-0123456789' };
+  await using it = await gateRun(words, { env });
+  await it.start();
+  await it.answer({ text: 'use hush-0123456789' });
+  await it.resume();
+  expect(it.visits()[1]?.answer?.text).toBe('use ***');
+  expect(it.context('human_response')).toBe('use ***');
+  expect(await it.problems()).toEqual([]);
+});

@@ -1,5 +1,8 @@
 /** A success in spite of a failure that led to a gate. */
 import { expect, test } from 'vitest';
+import { deliverRun } from '../../../src/app/deliver.ts';
+import type { DeliveryFlags } from '../../../src/app/typed-command.ts';
+import { realSpawn } from '../../../src/platform/process/spawn.ts';
 import { gateGraph, gateRun } from './gate-run.ts';
 
 const check = `check [shape=parallelogram, tool_command="test -e fixed"]; ask [shape=hexagon, label="Go on?"]
@@ -36,6 +39,17 @@ test('an answer that lets a failure pass makes a success overridden: exit code 5
   expect(it.history().checkpoint).toMatchObject({ status: 'overridden', ended: { ok: false, code: 5 } });
   expect(await it.problems()).toEqual([]);
   expect(await it.resume()).toMatchObject({ code: 5, result: { status: 'overridden' } });
+
+  const delivered = async (flags: DeliveryFlags) => {
+    const host = { ...it.host, env: {}, spawn: realSpawn, signal: () => it.host.signal };
+    const done = await deliverRun(it.runDir, flags, host);
+    return 'problems' in done ? done.problems[0] : undefined;
+  };
+  expect(await delivered({})).toMatchObject({
+    message: expect.stringContaining('is overridden: check@1 failed'),
+    fix: expect.stringMatching(/ --overridden$/),
+  });
+  expect((await delivered({ overridden: true }))?.message).toContain('makes no commits');
 });
 
 test('automatic answers count alike', async () => {
