@@ -15,7 +15,7 @@ import { chooseForNode, loadScript, modelsOfNode, programsFor } from './resolve-
 
 type NodeSetting = {
   readonly name: string;
-  /** As it is written. */
+  /** The text of the pipeline. */
   readonly value: string;
   /** Who says it, in words. */
   readonly from: string;
