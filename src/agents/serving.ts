@@ -35,6 +35,7 @@ export const providerAgainst = (
   foreignProvider(agent, settings, model, {
     ownServer: hasOwnServer(agent, env, settings),
     fromSheet: sourceOf(settings, 'llm_model') === 'sheet',
+    apart: ['llm_model', 'llm_provider'].some((key) => sourceOf(settings, key) !== 'node'),
   });
 
 /** The agent, which uses its own default model for a task that names one of another provider; of each such model the log says it

@@ -33,16 +33,22 @@ export function providerOfModel(model: string): string | undefined {
 }
 
 /** The provider because of which an agent is not asked for the node's model; undefined where it is asked. `ownServer`: the
- *  user has given the agent another server, with other names; `fromSheet`: the stylesheet names the model. */
+ *  user has given the agent another server, with other names; `fromSheet`: the stylesheet names the model; `apart`: model and
+ *  provider are not both the node's own words, so that one may be meant for other models. */
 export function foreignProvider(
   agent: string,
   { llm_provider }: Partial<NodeSettings>,
   model: string,
-  { ownServer, fromSheet }: { readonly ownServer: boolean; readonly fromSheet: boolean },
+  {
+    ownServer,
+    fromSheet,
+    apart,
+  }: { readonly ownServer: boolean; readonly fromSheet: boolean; readonly apart: boolean },
 ): string | undefined {
   if (!isTied(agent)) return undefined;
   const stated = providerWord(llm_provider);
-  const provider = stated === '' ? providerOfModel(model) : stated;
+  const named = providerOfModel(model);
+  const provider = stated === '' || (apart && named !== undefined) ? named : stated;
   if (provider === undefined || agentsForProvider(provider).some((name) => name === agent)) return undefined;
   // A name alone may mean a model of that server; a sheet names models for all agents that there may be.
   return ownServer && stated === '' && !fromSheet ? undefined : provider;

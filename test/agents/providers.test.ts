@@ -83,6 +83,10 @@ test.for<
   ['google', 'claude', 'llm_model=m', '* { provider: google; }'],
   [undefined, 'openai', 'llm_model=claude-x, llm_provider=openai', ''],
   [undefined, 'claude', 'llm_model=gpt-5, llm_provider=anthropic', ''],
+  // A provider that a rule names for other models does not make this one its own.
+  ['openai', 'claude', 'llm_model=gpt-5', '* { provider: anthropic; }'],
+  ['openai', 'claude', '', '* { model: claude-x; provider: anthropic; } #a { model: gpt-5.2; }'],
+  [undefined, 'codex', 'llm_model=gpt-5', '* { provider: anthropic; }'],
   // Else the name, where it says so.
   ['anthropic', 'codex', 'llm_model=claude-opus-4-6', ''],
   ['openai', 'claude', 'llm_model=gpt-5.2', ''],
