@@ -28,12 +28,13 @@ const graph = graphOf(`
   d -> done
 `);
 
+const boom = failed('boom', 'product', { updates: { kept: 2, lost: 2 } });
 const outcomes: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constantFrom('kept', 'lost', 'label').map((key) => succeeded({ updates: { [key]: 1 } })),
   fc.constantFrom(
     succeeded({ label: 'again' }),
     { ...succeeded(), status: 'partial_success' as const },
-    failed('boom', 'product', { updates: { kept: 2, lost: 2 } }),
+    boom,
   ),
 );
 
@@ -73,9 +74,9 @@ test('a run with restarts that is killed after any line of its journal and resum
         expect(await run(it.dir, given, left.join(''))).toEqual(whole);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [0.2, 0.5, 0.9].map((part) => [Array(6).fill(boom), part]) },
   );
-  // Some runs restart, and some until no restart is left.
-  expect(restarts).toEqual(new Set([undefined, 1, 2, 3].filter((n) => restarts.has(n))));
-  expect(restarts.has(3)).toBe(true);
+  // Some runs do not restart, and some until no restart is left.
+  expect(restarts).toContain(undefined);
+  expect(restarts).toContain(3);
 });
