@@ -1,4 +1,5 @@
 /** How much of the run an agent is given besides its prompt, and which conversation its node continues. Pure. */
+import type { FailedReport } from './contracts/agent.ts';
 import { type Edge, type Graph, isAgentType, type Node } from './graph.ts';
 import type { RunState } from './records/checkpoint.ts';
 import { present } from './settings/types.ts';
@@ -80,3 +81,12 @@ function lastThreadOf(node: string, threads: NonNullable<RunState['threads']>): 
   const its = Object.entries(threads).filter(([, thread]) => thread.node === node);
   return its.sort(([, a], [, b]) => b.step - a.step)[0]?.[0];
 }
+
+/** The report of an agent that cannot continue its conversation: no model was asked. */
+export const lostThread = (reason: string): FailedReport => ({
+  kind: 'failed',
+  class: 'agent',
+  reason,
+  unbilled: true,
+  threadLost: true,
+});

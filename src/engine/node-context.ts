@@ -52,7 +52,10 @@ const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask
   previous: state.last_outcome ?? undefined,
   values: state.context,
   origin: (key) => own(state.origins, key),
-  conversation: conversationAt(run.graph, node, state),
+  // Only agents read it: it looks at all edges.
+  get conversation() {
+    return conversationAt(run.graph, node, state);
+  },
   preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
   latestKeys: latestKeysIn(run.graph, run.prompts),
   expand: (text, mode) =>

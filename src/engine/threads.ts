@@ -1,5 +1,6 @@
 /** The conversations of agents: what the run has of them, and what an attempt keeps. */
 import type { Agent, AgentReport, AgentTask, AgentThread } from '../core/contracts/agent.ts';
+import { lostThread } from '../core/fidelity.ts';
 import { own } from '../core/json.ts';
 import type { Body } from '../core/records/body.ts';
 import type { ThreadRecord } from '../core/records/visit.ts';
@@ -66,24 +67,16 @@ async function workIn(
   if (agent.threads !== true)
     return isFree
       ? agent.work(alone, signal)
-      : lost(`the agent ${agent.name} cannot continue a conversation`);
+      : lostThread(`the agent ${agent.name} cannot continue a conversation`);
   const last = recorded(thread.key);
   const isOwn = last === undefined || last.agent === agent.name;
   if (!isFree && !isOwn)
-    return lost(`it was with the agent ${last.agent}, and ${agent.name} cannot continue it`);
+    return lostThread(`it was with the agent ${last.agent}, and ${agent.name} cannot continue it`);
   if (!isFree && last !== undefined && thread.before === undefined)
-    return lost('the content store no longer has it');
+    return lostThread('the content store no longer has it');
   const keep = (session: string) => thread.keep(session, agent.name);
   return agent.work({ ...task, thread: { ...thread, keep } }, signal);
 }
-
-const lost = (reason: string): AgentReport => ({
-  kind: 'failed',
-  class: 'agent',
-  reason,
-  threadLost: true,
-  unbilled: true,
-});
 
 /** A text of the journal; undefined where the store no longer has it, or other bytes. */
 export function bodyText({ snapshots }: Run, session: Body): string | undefined {

@@ -131,3 +131,13 @@ test('whatever the texts are, a setting has the value of the nearest level that 
     { numRuns: 200 },
   );
 });
+
+test('--fidelity stands after the words of a node and its stylesheet, and before that of the graph; only agents have it', () => {
+  const sheet = 'model_stylesheet="#s { fidelity: truncate; }"; default_fidelity=compact;';
+  const graph = graphOf(`${sheet} a; b [fidelity=full]; s; t [shape=parallelogram, tool_command=x]`);
+  const wordsIn = ({ nodes }: typeof graph) => [...nodes.values()].map(({ settings }) => settings.fidelity);
+  expect(wordsIn(graph)).toEqual(['compact', 'full', 'truncate', 'compact']);
+  expect(
+    wordsIn(withFlags(graph, { fidelity: 'summary:low', max_visits: undefined, command_timeout: undefined })),
+  ).toEqual([...['summary:low', 'full', 'truncate', 'compact']]);
+});

@@ -3,12 +3,13 @@ import { realpath } from 'node:fs/promises';
 import type { Usage } from '../../core/budget/usage.ts';
 import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
+import { lostThread } from '../../core/fidelity.ts';
 import { type AskDeps, ask, type ModelAnswer, stopReport } from './ask.ts';
 import { callRunner } from './calls.ts';
 import { finishToolFor, instructionsFor, lastMessage } from './finish.ts';
 import type { Request, Turn } from './request.ts';
 import type { Loop } from './settings.ts';
-import { keepTurns, lostByLength, lostConversation } from './thread.ts';
+import { keepTurns, lostByLength } from './thread.ts';
 import { tools } from './tools/index.ts';
 import { resolvedScope } from './tools/place.ts';
 import { transcript } from './transcript.ts';
@@ -118,7 +119,7 @@ class Conversation {
     if (turn > maxTurns)
       return { report: agentFailed(`the work was not done within ${maxTurns} turns (max_turns)`) };
     if (turn === 1 && sends > maxTokens)
-      return { report: lostConversation(`it has about ${sends} tokens, and max_tokens is ${maxTokens}`) };
+      return { report: lostThread(`it has about ${sends} tokens, and max_tokens is ${maxTokens}`) };
     if (tokens >= maxTokens || tokens + sends > maxTokens) {
       const next = tokens < maxTokens ? `, and the next call would send about ${sends}` : '';
       const limit = `${maxTokens} tokens (max_tokens; ${tokens} were used${next})`;

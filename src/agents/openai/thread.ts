@@ -1,6 +1,7 @@
 /** The conversation of a thread: earlier turns as the run keeps them, and those of this task. */
 import * as z from 'zod';
 import type { AgentReport, AgentTask } from '../../core/contracts/agent.ts';
+import { lostThread } from '../../core/fidelity.ts';
 import { jsonIn } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import type { Request, Turn } from './request.ts';
@@ -31,20 +32,12 @@ export function earlierTurns({ thread }: Pick<AgentTask, 'thread'>): Earlier {
   if (before === undefined) return { turns: [] };
   const size = Buffer.byteLength(before);
   if (size > mostKept)
-    return { report: lostConversation(`it has ${size} bytes, and at most ${mostKept} are sent again`) };
+    return { report: lostThread(`it has ${size} bytes, and at most ${mostKept} are sent again`) };
   const read = sessionSchema().safeParse(jsonIn(before));
   if (!read.success)
-    return { report: lostConversation('what the run kept of it is no conversation of this agent') };
+    return { report: lostThread('what the run kept of it is no conversation of this agent') };
   return { turns: read.data.turns.map((turn) => (turn.by === 'model' ? { ...turn, items: [] } : turn)) };
 }
-
-export const lostConversation = (reason: string): AgentReport => ({
-  kind: 'failed',
-  class: 'agent',
-  reason,
-  threadLost: true,
-  unbilled: true,
-});
 
 /** The report where the server refuses the first request since the conversation is too long. */
 export const lostByLength = (
@@ -52,7 +45,7 @@ export const lostByLength = (
   { earlier, model }: Pick<Request, 'earlier' | 'model'>,
 ): AgentReport | undefined =>
   tooLong === true && earlier !== undefined
-    ? lostConversation(`it is longer than the context of "${model}"`)
+    ? lostThread(`it is longer than the context of "${model}"`)
     : undefined;
 
 /** Keeps the conversation: texts, calls and results. Reasoning is of use only within a task, and to the same model. */

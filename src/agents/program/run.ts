@@ -4,11 +4,12 @@ import type { Usage } from '../../core/budget/usage.ts';
 import type { AgentProgram, AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Environment, Exit } from '../../core/contracts/process.ts';
+import { lostThread } from '../../core/fidelity.ts';
 import { isFolder } from '../../platform/files/read.ts';
 import { removeNow } from '../../platform/files/write.ts';
 import { findExecutable } from './executable.ts';
 import type { ProgramSettings } from './settings.ts';
-import { lostThread, type ThreadSession } from './thread.ts';
+import type { ThreadSession } from './thread.ts';
 import { heartbeat, logEnd, programView } from './view.ts';
 
 /** What of an agent program's work is particular to it. */

@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentPlace, AgentTask, AgentThread, FailedReport } from '../../core/contracts/agent.ts';
+import { lostThread } from '../../core/fidelity.ts';
 import { beforeWrite } from '../../platform/files/fence.ts';
 import { removeTree } from '../../platform/files/remove.ts';
 import { isCode, makeFolder } from '../../platform/files/write.ts';
@@ -140,15 +141,6 @@ async function written(
     return `${program} cannot continue the conversation: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
-
-/** No model was asked. */
-export const lostThread = (reason: string): FailedReport => ({
-  kind: 'failed',
-  class: 'agent',
-  reason,
-  unbilled: true,
-  threadLost: true,
-});
 
 async function emptied(folder: string): Promise<void> {
   beforeWrite(folder);

@@ -67,13 +67,14 @@ export function withFlags(
   }: Pick<Caps, 'max_visits' | 'command_timeout'> & { readonly fidelity?: Fidelity | undefined },
 ): Graph {
   if (max_visits === undefined && timeout === undefined && fidelity === undefined) return graph;
-  const ofCalls = {
+  // The stylesheet is the author's word about single nodes, as with models.
+  const ofCalls = ({ settings }: Node) => ({
     ...(timeout === undefined ? {} : { timeout }),
-    ...(fidelity === undefined ? {} : { fidelity }),
-  };
+    ...(fidelity === undefined || sourceOf(settings, 'fidelity') === 'sheet' ? {} : { fidelity }),
+  });
   const flagged = (node: Node): Node => {
     const inherited = Object.getPrototypeOf(node.settings) as object;
-    const base = level(inherited, 'flag', isAgentType(node.type) ? ofCalls : {});
+    const base = level(inherited, 'flag', isAgentType(node.type) ? ofCalls(node) : {});
     const own = over(base, { ...node.settings });
     const settings = max_visits === undefined ? own : level(own, 'flag', { max_visits });
     return { ...node, settings: settings as NodeSettings };
