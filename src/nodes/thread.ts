@@ -2,6 +2,7 @@
 import type { AgentReport, AgentTask, AgentThread } from '../core/contracts/agent.ts';
 import type { NodeAgent, NodeContext } from '../core/contracts/node-kind.ts';
 import type { Fidelity } from '../core/fidelity.ts';
+import type { Graph } from '../core/graph.ts';
 
 export type NodePrompt = {
   readonly text: string;
@@ -44,11 +45,23 @@ export async function askInThread(
   const report = await ask(prompt.text, { thread });
   if (report.kind !== 'failed' || report.threadLost !== true) return report;
   for (const usage of report.spentBefore ?? []) context.agent?.spent(usage);
-  if (context.attempt.number === 1)
-    context.log('warn', 'the conversation cannot be continued; the prompt has a summary (summary:high)', {
-      thread: thread.key,
-      why: report.reason,
-    });
+  reportOnce(context, thread.key, report.reason);
   const again = await keptPrompt(prompt.task, 'summary:high', context);
   return ask(again.text, { thread: { ...thread, before: undefined, lost: true } });
+}
+
+/** What was logged of the conversations of a run. */
+const logged = new WeakMap<Graph, Set<string>>();
+
+/** The agent of a thread may have no conversations at all: it is logged once, not with every node. */
+function reportOnce({ graph, log }: NodeContext, thread: string, why: string): void {
+  const known = logged.get(graph) ?? new Set();
+  logged.set(graph, known);
+  const key = JSON.stringify([thread, why]);
+  if (known.has(key)) return;
+  known.add(key);
+  log('warn', 'the conversation cannot be continued; the prompt has a summary (summary:high)', {
+    thread,
+    why,
+  });
 }
