@@ -33,13 +33,10 @@ function keptContext(graph: Graph, context: Context): Context {
 
 /** The state at the beginning of a round. Calls, costs and times continue, and so do the numbers of executions, which name artifacts. */
 export function inNewRound(state: RunState, restart: number): RunState {
-  const { alike: _, open_failures = [], ...rest } = state;
-  // What an answer has let pass was not fixed by beginning again.
-  const answered = open_failures.filter((one) => one.answered !== undefined);
+  const { alike: _, open_failures: __, ...rest } = state;
   const isKept = ([key]: readonly [string, unknown]): boolean => own(state.context, key) !== undefined;
   return {
     ...rest,
-    ...(answered.length === 0 ? {} : { open_failures: answered }),
     restarts: restart,
     round_step: state.steps,
     visits_before: { ...state.visits },
