@@ -26,12 +26,12 @@ export const giverWords = ({ by, from }: Pick<TakenAnswer, 'by' | 'from'>): stri
 
 /** What happens when the time is up; empty for a question that waits without limit. `otherwise`: the label of the default. */
 export function dueWords(
-  { deadline, timeout_action }: Pick<Question, 'deadline' | 'timeout_action'>,
+  { asked_at, deadline, timeout_action }: Pick<Question, 'asked_at' | 'deadline' | 'timeout_action'>,
   otherwise: string | null,
 ): string {
   if (deadline === null) return '';
-  const what = otherwise === null || timeout_action === 'fail' ? 'the node fails' : `it is ${otherwise}`;
-  return `without an answer ${what} at ${localTime(deadline)}`;
+  const what = otherwise === null || timeout_action === 'fail' ? 'the node fails' : `${otherwise} is taken`;
+  return `without an answer ${what} at ${localTime(deadline, new Date(asked_at))}`;
 }
 
 /** The label of the default choice. */

@@ -92,7 +92,7 @@ test('a wrong word is refused with what there is, under the result that the ques
   });
   for (const text of [
     'after build: partial success, two of three\n  │ one\n  │ two\n? Ship it? (gate@1)\n  [A] Approve\n',
-    'without an answer it is Approve at ',
+    'without an answer Approve is taken at ',
     'Type A or R, then Enter',
     'there is no option "maybe": [A] Approve, [R] Request changes',
   ])

@@ -8,7 +8,7 @@ const mostLines = 12;
 
 type Shown = Pick<
   OpenQuestion,
-  'id' | 'text' | 'after' | 'text_to' | 'default' | 'timeout_action' | 'deadline'
+  'id' | 'text' | 'after' | 'text_to' | 'default' | 'timeout_action' | 'asked_at' | 'deadline'
 > & { readonly options: readonly Pick<OpenQuestion['options'][number], 'key' | 'label'>[] };
 
 /** The question under the result that it is about, with its options. `default`: the label. */
