@@ -5,6 +5,7 @@ import type { LiveText } from '../../core/records/live.ts';
 import { watchFolder } from '../../platform/files/watch.ts';
 import type { Cursor } from '../../run/journal-read.ts';
 import { liveTextReader, type ReadText } from '../../run/live-texts.ts';
+import { ownerOf } from '../../run/lock.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import { isAtWork, summaryOf } from '../../run/summary.ts';
 
@@ -62,7 +63,8 @@ export async function* followRun(run: RunReader, options: FollowOptions): AsyncG
       yield* seen;
       if (seen.length >= mostEvents) continue;
       yield { kind: 'caught_up' };
-      if (!goesOn) return;
+      // Its owner writes the last events after the line that ends the run.
+      if (!goesOn && (events.ends() || !(await isOwned(dir, clock)))) return;
       await bell.wait(events.ends() ? quickMs : slowMs, signal);
     }
   } finally {
@@ -70,6 +72,12 @@ export async function* followRun(run: RunReader, options: FollowOptions): AsyncG
     reader?.close();
   }
 }
+
+const isOwned = (dir: string, clock: Clock): Promise<boolean> =>
+  ownerOf(dir, clock).then(
+    (owner) => owner !== undefined,
+    () => false,
+  );
 
 type Timed = { readonly at: string; readonly item: Followed };
 
@@ -106,7 +114,7 @@ function merged(events: readonly Timed[], texts: readonly Timed[]): readonly Fol
   return [...all, ...texts.slice(next).map(({ item }) => item)];
 }
 
-const ends = /^Pipeline(?:Completed|Failed|Interrupted|Parked)$/;
+const ends = /^Pipeline(?:Completed|Overridden|Failed|Interrupted|Parked)$/;
 
 /** Reads on in `events.jsonl` at each call. */
 function eventReader(run: RunReader, { from, after = Number.NEGATIVE_INFINITY }: FollowOptions) {

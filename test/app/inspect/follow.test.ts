@@ -6,6 +6,7 @@ import { startRun } from '../../../src/app/run/index.ts';
 import type { RunEvent } from '../../../src/core/events.ts';
 import { layout } from '../../../src/core/records/layout.ts';
 import { realClock } from '../../../src/platform/clock.ts';
+import { acquireLock } from '../../../src/run/lock.ts';
 import { openRun } from '../../../src/run/open-run.ts';
 import { temp } from '../../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../../support/host.ts';
@@ -97,6 +98,26 @@ test('a follower of a run that may be resumed ends when it is aborted', async ()
     if (one.kind === 'caught_up') leaves.abort();
   });
   expect(lines.at(-1)).toBe('PipelineCompleted ');
+});
+
+test('a follower sees events that the owner writes after the line that ends the run', async () => {
+  await using it = await temp();
+  const graph = await pipelineIn(
+    it.dir,
+    'digraph g { workdir="none"; start [type=start]; exit [type=exit]; start -> exit }',
+  );
+  await startRun(graph, { runsDir: it.at('runs'), runId: 'r' }, plainFlags, quietDoors(it.dir));
+  const dir = it.at('runs', 'r');
+  const { events } = layout(dir);
+  const whole = readFileSync(events, 'utf8');
+  writeFileSync(events, whole.replace(/[^\n]+\n$/, ''));
+  const answer = await acquireLock(dir, { clock: realClock });
+  if (answer.kind !== 'acquired') throw new Error(answer.why);
+  const lines = await followed(dir, {}, (one) => {
+    if (one.kind === 'caught_up') writeFileSync(events, whole);
+  });
+  expect(lines.at(-1)).toBe('PipelineCompleted ');
+  await answer.lock.release();
 });
 
 test('a run directory that is not there ends at once', async () => {
