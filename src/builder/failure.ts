@@ -1,5 +1,4 @@
 /** Finds why an attempt failed: the failure that a `factory order` tool recorded, or that of the failed node. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';

@@ -1,5 +1,4 @@
 /** Asks a person on the terminal. */
-
 import { Writable } from 'node:stream';
 import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
 import { defaultLabel, optionWords } from '../core/question-words.ts';

@@ -1,5 +1,4 @@
 /** What an agent program answered: a JSON object that says how the work went. */
-
 import { bareAnswer, extractJson, objectsIn, timesOfKey } from './answer-json.ts';
 import type { AgentReport, AgentTask } from './contracts/agent.ts';
 import { isObject, type Json, type JsonObject, own } from './json.ts';

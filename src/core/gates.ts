@@ -1,6 +1,5 @@
 /** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
-
 import { capHit, spendHit } from './budget/limits.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';

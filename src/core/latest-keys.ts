@@ -1,6 +1,5 @@
 /** Context keys for the latest answer and output under the names of other implementations. The engine sets them only where a graph
  *  names them, so that other runs do not carry answers along. */
-
 import type { EdgeCondition } from './conditions.ts';
 import type { Graph } from './graph.ts';
 import { isAgentType } from './graph.ts';

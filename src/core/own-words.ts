@@ -1,5 +1,4 @@
 /** Words of the pipeline's own that a node may answer as its outcome: those that an edge names. */
-
 import { type EdgeCondition, holds, type Operator } from './conditions.ts';
 import { type Edge, type Graph, isAgentType, type Node } from './graph.ts';
 import { type OutcomeWord, outcomeOf } from './outcome.ts';

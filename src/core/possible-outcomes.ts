@@ -1,5 +1,4 @@
 /** The outcomes that a node may have after its retries, for findings about the possible paths of runs. */
-
 import type { Node } from './graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from './outcome.ts';
 import { isGoalGate } from './settings/node.ts';

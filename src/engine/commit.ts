@@ -1,5 +1,4 @@
 /** Writes what the loop has decided: the start of an execution, its commit, the end of the run. */
-
 import type { NextExecution, RunEnd, RunEnding, Step, StepFacts, Stop } from '../core/decision.ts';
 import { isAgentType } from '../core/graph.ts';
 import type { Outcome } from '../core/outcome.ts';

@@ -1,5 +1,4 @@
 /** What `validate` finds about a human gate, and how it may end. */
-
 import { countedItems } from '../core/amounts.ts';
 import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';

@@ -1,7 +1,6 @@
 /** The pipelines of the matrix, and the commands on their runs. Together they use every kind of node, retries, loops,
  *  scopes, commits, waits, forks, replays, checkouts and deliveries.
  *  Each node with an effect outside the workspace adds a line to the file `$LEDGER`: node, visit, attempt. */
-
 import { type Question, questionHash } from '../../src/core/records/question.ts';
 import { answerText } from '../../src/run/answer-files.ts';
 

@@ -1,5 +1,4 @@
 /** Opens what the nodes of a run are executed with: its agents, programs, texts and secrets. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';

@@ -1,5 +1,4 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
-
 import { basename } from 'node:path';
 import type {
   Cause,

@@ -1,5 +1,4 @@
 /** Attributes of a graph and of an edge. */
-
 import { reserve } from '../budget/limits.ts';
 import { fidelities } from '../fidelity.ts';
 import { graphLimits } from './limits.ts';

@@ -1,5 +1,4 @@
 /** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
-
 import { capHit, keptOf, spendHit } from '../../core/budget/limits.ts';
 import { isGate } from '../../core/gates.ts';
 import { isAgentType } from '../../core/graph.ts';

@@ -1,5 +1,4 @@
 /** Keeps a check out of the reach of what it checks: what it uses is read-only in the sandbox, and compared afterwards. */
-
 import { lstatSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { isAgentType } from '../../core/graph.ts';

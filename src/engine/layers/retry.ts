@@ -1,5 +1,4 @@
 /** Attempts at a node, with waits between them, until one is final. */
-
 import { sumOfUsages } from '../../core/budget/usage.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { humanGate } from '../../core/human-gate.ts';

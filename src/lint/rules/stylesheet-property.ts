@@ -1,5 +1,4 @@
 /** Every property of the stylesheet is known. */
-
 import { withWord } from '../../core/settings/repair.ts';
 import { meantProperty, parseStylesheet, styleProperties } from '../../core/settings/stylesheet.ts';
 import { present } from '../../core/settings/types.ts';

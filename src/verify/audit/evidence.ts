@@ -1,5 +1,4 @@
 /** What the audit reads of the records and artifacts of a run. */
-
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAgentType } from '../../core/graph.ts';

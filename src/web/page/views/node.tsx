@@ -1,5 +1,4 @@
 /** An execution of a node: its outcome, why the next edge, and its texts. */
-
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
