@@ -67,3 +67,9 @@ export type Graph = Omit<ParsedGraph, 'nodes'> & {
 
 /** Whether nodes of this type ask an agent or a model. */
 export const isAgentType = (type: string): boolean => type === 'codergen' || type === 'prompt';
+
+/** Whether nodes of this type run a command and no agent. */
+export const isCommandType = (type: string): boolean => type === 'tool' || type === 'verification';
+
+/** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. */
+export const isExecutableType = (type: string): boolean => isAgentType(type) || isCommandType(type);

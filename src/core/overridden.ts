@@ -1,15 +1,11 @@
 /** Failures that led to a human gate: a success after that is `overridden` until something shows that they are fixed. Pure. */
 import type { RunEnding } from './decision.ts';
 import { shortText, shown } from './diagnostic.ts';
+import { isExecutableType } from './graph.ts';
 import { reasonOf } from './outcome.ts';
 import type { RunState } from './records/checkpoint.ts';
 import { type OpenFailure, type OverriddenFailure, questionIdOf } from './records/question.ts';
 import type { VisitRecord } from './records/visit.ts';
-
-/** The executable node types. */
-const executable: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', 'verification']);
-
-export const isExecutable = (nodeType: string): boolean => executable.has(nodeType);
 
 type Finished = Pick<VisitRecord, 'node' | 'node_type' | 'visit' | 'outcome' | 'answer'>;
 
@@ -20,7 +16,7 @@ export function openFailuresAfter(
   { node, node_type, visit, outcome, answer }: Finished,
 ): readonly OpenFailure[] {
   if (answer !== undefined) return answeredAt(before, questionIdOf(node, visit), answer);
-  if (!isExecutable(node_type)) return before;
+  if (!isExecutableType(node_type)) return before;
   switch (outcome.status) {
     case 'fail': {
       const failure = {

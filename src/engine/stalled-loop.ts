@@ -2,7 +2,7 @@
  *  relevant change of the workspace. */
 import { isAbsolute, join } from 'node:path';
 import { isRelevant, signatureOf } from '../core/failure-signature.ts';
-import { isAgentType, type Node } from '../core/graph.ts';
+import { isAgentType, isExecutableType, type Node } from '../core/graph.ts';
 import { own } from '../core/json.ts';
 import type { Outcome, RepeatedFailure } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
@@ -42,7 +42,7 @@ export async function repeatedFailure(
   printable: (text: string) => string | Promise<string> = (text) => text,
 ): Promise<RepeatedFailure | null | undefined> {
   const byAgent = isAgentType(kind);
-  if (!byAgent && kind !== 'tool' && kind !== 'verification') return undefined;
+  if (!isExecutableType(kind)) return undefined;
   const { node, nodeDir, outcome, visit, step, before, after, temporary = '' } = judged;
   const earlier = own(state.alike ?? {}, node.id);
   if (outcome.status !== 'fail') return earlier === undefined ? undefined : null;

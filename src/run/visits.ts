@@ -1,7 +1,7 @@
 /** The state of a run from its executions. */
-import { isAgentType } from '../core/graph.ts';
+import { isAgentType, isExecutableType } from '../core/graph.ts';
 import { own, put } from '../core/json.ts';
-import { isExecutable, openFailuresAfter } from '../core/overridden.ts';
+import { openFailuresAfter } from '../core/overridden.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { inNewRound } from '../core/rounds.ts';
@@ -77,7 +77,7 @@ export function addVisit(
     state.node_ms = times;
   }
   if (isAgentType(record.node_type)) state.agent_step = record.steps;
-  if (isExecutable(record.node_type)) state.last_executable = node;
+  if (isExecutableType(record.node_type)) state.last_executable = node;
   const failures = openFailuresAfter(state.open_failures ?? [], record);
   if (failures.length > 0) state.open_failures = [...failures];
   else delete state.open_failures;

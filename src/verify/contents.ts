@@ -1,6 +1,7 @@
 /** Snapshots, the workspace, and the texts of exchanges. */
 import { lstatSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isCommandType } from '../core/graph.ts';
 import type { Body } from '../core/records/body.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
 import type { JournalLine } from '../core/records/journal.ts';
@@ -171,7 +172,7 @@ export async function checkFollowed(
 /** What tools and verifications left. */
 const artifactsOf = (records: readonly RunRecord[]) =>
   records.flatMap((one) =>
-    one.type === 'Visit' && ['tool', 'verification'].includes(one.node_type)
+    one.type === 'Visit' && isCommandType(one.node_type)
       ? Object.entries(one.artifacts ?? {}).map(([name, hash]) => ({
           node: one.node,
           visit: one.visit,

@@ -1,12 +1,11 @@
 /** One execution of a node as a view: its texts, changes, edges and files. */
-
 import { lstatSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
 import type { Environment } from '../../core/contracts/process.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
-import { isAgentType } from '../../core/graph.ts';
+import { isExecutableType } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
@@ -191,7 +190,7 @@ const changesIn = (path: string): ExecutionView['changes'] =>
 
 /** What confined the programs of an execution; null for one that started none. */
 async function sandboxOf(reader: RunReader, row: ExecutionRow): Promise<string | null> {
-  if (row.type !== 'tool' && !isAgentType(row.type) && row.type !== 'verification') return null;
+  if (!isExecutableType(row.type)) return null;
   let found: string | null = null;
   // One record after the other: a trace may be larger than the memory.
   for await (const entry of reader.view('trace')) {

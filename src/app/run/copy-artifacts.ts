@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { ContentBatch } from '../../contents/batch.ts';
 import type { ContentStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
+import { isCommandType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { followedLayout, layout, nodeLayout } from '../../core/records/layout.ts';
 import { questionIdOf } from '../../core/records/question.ts';
@@ -37,7 +38,7 @@ export async function copyRecord(
   const batch = store.begin();
   try {
     for (const record of begins === undefined ? [] : records.slice(begins)) {
-      if (record.type !== 'Visit' || !['tool', 'verification'].includes(record.node_type)) continue;
+      if (record.type !== 'Visit' || !isCommandType(record.node_type)) continue;
       const damaged = await keepArtifacts(record, layout(from).node(record.node), batch);
       if (damaged !== undefined)
         return {

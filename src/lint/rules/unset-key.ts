@@ -65,16 +65,14 @@ function settersIn({ graph, incoming }: Subject): (id: string) => readonly Node[
     if (old !== undefined) return old;
     const seen = new Set([id]);
     for (const at of seen) for (const { from } of incoming.get(at) ?? []) seen.add(from);
-    const found = [...seen]
-      .flatMap((one) => graph.nodes.get(one) ?? [])
-      .filter(({ type }) => setsKeys.has(type));
+    const found = [...seen].flatMap((one) => graph.nodes.get(one) ?? []).filter(setsKeys);
     known.set(id, found);
     return found;
   };
 }
 
 /** Types of nodes that may set keys; a node of an unknown type might. */
-const setsKeys: ReadonlySet<string> = new Set(['tool', 'codergen', 'prompt', humanGate, '']);
+const setsKeys = ({ type }: Node): boolean => ['tool', humanGate, ''].includes(type) || isAgentType(type);
 
 /** The engine's own keys. */
 const router: ReadonlySet<string> = new Set(['outcome', 'preferred_label', 'failure_class', 'current_node']);
