@@ -1,7 +1,7 @@
 /** Human gates: the options between which a person chooses, from the edges that leave the node. Pure. */
 import { type EdgeCondition, evaluate } from './conditions.ts';
 import type { Edge, Graph, Node } from './graph.ts';
-import { failed, type Outcome, succeeded } from './outcome.ts';
+import { failed, type NodeReport, type Outcome, succeeded } from './outcome.ts';
 import { labelAsAsked, normalLabel } from './own-words.ts';
 import type { Question, QuestionMode } from './records/question.ts';
 import { edgeAttributes } from './settings/graph.ts';
@@ -14,6 +14,16 @@ export const isHumanGate = ({ type }: Pick<Node, 'type'>): boolean => type === h
 
 /** Whether a run of the graph may ask a person. */
 export const asksPeople = ({ nodes }: Graph): boolean => [...nodes.values()].some(isHumanGate);
+
+/** Context keys that an answer sets. */
+export const gateKeys = [
+  'human.gate.selected',
+  'human.gate.label',
+  'human.gate.text',
+  'human.gate.by',
+  'human.gate.at',
+  'human_response',
+] as const;
 
 /** An option of a gate. */
 export type GateOption = Question['options'][number] & {
@@ -177,10 +187,18 @@ export const failsBy = ({ isNo, edge }: GateOption): boolean =>
 /** The outcome of a gate where this option is chosen, as far as the context does not matter. */
 export function outcomeOfOption(graph: Graph, { id }: Pick<Node, 'id'>, option: GateOption): Outcome {
   const report = { label: labelAsAsked(graph, id, option.label), suggested: [option.to] };
-  return failsBy(option)
-    ? failed(`the answer is "${option.label}"`, 'product', { ...report, classSaid: true })
-    : succeeded({ ...report, notes: `answered "${option.label}"` });
+  return outcomeOfChoice(option, failsBy(option), report);
 }
+
+/** The outcome with which an option is chosen, by success or by failure. */
+export const outcomeOfChoice = (
+  { label }: GateOption,
+  fails: boolean,
+  report: Partial<NodeReport>,
+): Outcome =>
+  fails
+    ? failed(`the answer is "${label}"`, 'product', { ...report, classSaid: true })
+    : succeeded({ ...report, notes: `answered "${label}"` });
 
 /** The same for the default choice, else the first option; undefined for a gate that only takes words. */
 export function usualOutcome(graph: Graph, node: Node): Outcome | undefined {

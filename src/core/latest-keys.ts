@@ -11,7 +11,8 @@ export const answerKey = (node: string): string => `response.${node}`;
 /** Keys about the latest tool. */
 export const latestOfTool: readonly string[] = ['command.output', 'tool_stderr'];
 
-const fixed: readonly string[] = ['last_stage', 'last_response', ...latestOfTool];
+/** Keys that are not about one node. */
+export const latestKeys: readonly string[] = ['last_stage', 'last_response', ...latestOfTool];
 
 const known = new WeakMap<Graph, ReadonlySet<string>>();
 
@@ -22,7 +23,7 @@ export function latestKeysIn(graph: Graph, prompts: Readonly<Record<string, stri
   const answers = [...graph.nodes.values()]
     .filter(({ type }) => isAgentType(type))
     .map(({ id }) => answerKey(id));
-  const all = new Set([...fixed, ...answers]);
+  const all = new Set([...latestKeys, ...answers]);
   const named = new Set([...keysNamed(graph, prompts)].filter((key) => all.has(key)));
   known.set(graph, named);
   return named;

@@ -3,6 +3,7 @@ import type { RunEnding } from './decision.ts';
 import { shortText, shown } from './diagnostic.ts';
 import { isExecutableType } from './graph.ts';
 import { reasonOf } from './outcome.ts';
+import { answeredText } from './question-words.ts';
 import type { RunState } from './records/checkpoint.ts';
 import { type OpenFailure, type OverriddenFailure, questionIdOf } from './records/question.ts';
 import type { VisitRecord } from './records/visit.ts';
@@ -44,8 +45,8 @@ function answeredAt(
   answer: NonNullable<Finished['answer']>,
 ): readonly OpenFailure[] {
   const gate = (id: string): string => id.split('@', 1)[0] ?? '';
-  const { label, choice, text, by, at, from } = answer;
-  const answered = { question, answer: label ?? choice ?? text ?? '', by, at, from };
+  const { by, at, from } = answer;
+  const answered = { question, answer: answeredText(answer), by, at, from };
   const passed = before
     .filter((one) => one.answered === undefined)
     .map((one): OpenFailure => ({ ...one, answered }));

@@ -2,13 +2,18 @@
 import { localTime } from './amounts.ts';
 import type { AnswerSource, Question, TakenAnswer } from './records/question.ts';
 
-type Option = Pick<Question['options'][number], 'key' | 'label' | 'to'>;
 /** `[A] Approve` */
-export const optionWords = ({ key, label }: Pick<Option, 'key' | 'label'>): string => `[${key}] ${label}`;
+export const optionWords = ({ key, label }: Pick<Question['options'][number], 'key' | 'label'>): string =>
+  `[${key}] ${label}`;
+
+type Given = Pick<TakenAnswer, 'label' | 'choice' | 'text'>;
 
 /** What was answered: the label of the option, else the text; empty where none came in time. */
-export const givenWords = ({ label, choice, text }: Pick<TakenAnswer, 'label' | 'choice' | 'text'>): string =>
-  label ?? choice ?? (text === '' ? '(empty)' : (text ?? ''));
+export const answeredText = ({ label, choice, text }: Given): string => label ?? choice ?? text ?? '';
+
+/** The same for people, who see that a text is empty. */
+export const givenWords = (given: Given): string =>
+  answeredText(given) || (given.text === '' ? '(empty)' : '');
 
 const sources: Readonly<Record<AnswerSource, string>> = {
   terminal: 'terminal',

@@ -11,10 +11,9 @@ import {
   questionIdOf,
   type TakenAnswer,
 } from '../core/records/question.ts';
-import { readSome, tailOf } from '../platform/files/read.ts';
 import { answerTo, linkAnswer, readAnswer, setAnswerAside, takenFrom } from '../run/answer-files.ts';
 import type { AttemptSecrets } from './attempt-secrets.ts';
-import { lastOutputs } from './feedback.ts';
+import { endOf, lastOutputs } from './feedback.ts';
 import type { LayerContext } from './layers/layer.ts';
 
 /** Thrown through an attempt whose question has no answer yet: the run is suspended. */
@@ -89,9 +88,6 @@ async function questionOf(
 /** Dates end somewhere: a hundred years. */
 const longestMs = 100 * 365 * 86_400_000;
 
-/** Bytes of the output above a question, and those that are searched for lines of the holdout. */
-const most = { output: 4096, searched: 65_536 } as const;
-
 /** The result of the latest tool, agent or verification: what the person decides on. */
 async function resultBefore(
   { run, state }: LayerContext,
@@ -102,13 +98,9 @@ async function resultBefore(
   if (node === undefined || outcome === undefined) return null;
   const dir = layout(run.runDir).node(node);
   const { stdout } = await lastOutputs(dir);
-  const text =
-    (await readSome(nodeLayout(dir).response, most.searched, 'tail')) ??
-    (await readSome(stdout, most.searched, 'tail')) ??
-    '';
-  // A line that was cut would not be recognised.
-  const whole = Buffer.byteLength(text) < most.searched - 3 ? text : text.slice(text.indexOf('\n') + 1);
-  const output = tailOf(Buffer.from(await clean(whole)), most.output).trim();
+  const guard = { printable: clean };
+  const end = (await endOf(nodeLayout(dir).response, guard)) ?? (await endOf(stdout, guard)) ?? '';
+  const output = end.trim();
   const notes = await clean(outcome.notes === '' ? outcome.reason : outcome.notes);
   return { node, outcome: outcome.status, notes, ...(output === '' ? {} : { output }) };
 }

@@ -127,8 +127,8 @@ export function gateOutcomes(node: Node, graph: Graph): readonly PossibleOutcome
     ...(text === undefined ? [] : [{ label: text.label.trim(), to: text.to }]),
   ].map(answer);
   const bad = options.filter(failsBy).map(answer);
-  const { 'human.timeout': most = node.attrs.has('timeout') ? 1 : undefined } = node.settings;
-  const mayTimeOut = most !== undefined && timeoutActionOf(node.settings) === 'fail';
+  const isTimed = node.settings['human.timeout'] !== undefined || node.attrs.has('timeout');
+  const mayTimeOut = isTimed && timeoutActionOf(node.settings) === 'fail';
   return [
     ...(good.length === 0 ? [] : [possibleOutcome('success', { says: true, answers: good })]),
     ...(bad.length === 0

@@ -5,11 +5,12 @@ import {
   defaultsNamed,
   type GateChoices,
   type GateOption,
+  type gateKeys,
   humanGate,
+  outcomeOfChoice,
   timeoutActionOf,
 } from '../core/human-gate.ts';
-import type { JsonObject } from '../core/json.ts';
-import { type Context, failed, type NodeReport, type Outcome, succeeded } from '../core/outcome.ts';
+import { type Context, failed, type Outcome, succeeded } from '../core/outcome.ts';
 import { labelAsAsked } from '../core/own-words.ts';
 import type { QuestionDraft, TakenAnswer } from '../core/records/question.ts';
 import { route } from '../core/routing.ts';
@@ -38,7 +39,7 @@ export const waitHuman = kind({
     if (typeof text !== 'string') return text;
     const choices = choicesOf(context.graph, context.node);
     const options = choices.options.flatMap((option) => {
-      const outcome = chosenOutcome(option, nobody, context);
+      const outcome = chosenOutcome(option, noPerson, context);
       return outcome === undefined ? [] : [option];
     });
     if (options.length === 0 && choices.text === undefined)
@@ -50,8 +51,8 @@ export const waitHuman = kind({
   },
 });
 
-/** Of the check, before there is an answer, whether an option can be chosen at all. */
-const nobody: Pick<TakenAnswer, 'by' | 'at'> = { by: '', at: '' };
+/** In place of a person where it is only asked whether an option can be chosen at all. */
+const noPerson: Pick<TakenAnswer, 'by' | 'at'> = { by: '', at: '' };
 
 /** The question with its references expanded, or why it cannot be asked. */
 function questionText(settings: GateSettings, { inputs, node }: NodeContext): string | Outcome {
@@ -65,6 +66,10 @@ function questionText(settings: GateSettings, { inputs, node }: NodeContext): st
     ? expanded.text.trim()
     : failed(`the question names ${expanded.unknown}, which has no value`, 'config', { broke: true });
 }
+
+/** Milliseconds that it waits for an answer. */
+const patienceOf = (settings: GateSettings): number | undefined =>
+  settings['human.timeout'] ?? settings.timeout;
 
 function draftOf(
   settings: GateSettings,
@@ -81,7 +86,7 @@ function draftOf(
     text_to: words?.to ?? null,
     default: otherwise?.to ?? null,
     timeout_action: otherwise === undefined ? 'fail' : timeoutActionOf(node.settings),
-    timeoutMs: settings['human.timeout'] ?? settings.timeout,
+    timeoutMs: patienceOf(settings),
   };
 }
 
@@ -99,7 +104,7 @@ function answeredOutcome(
   if (chosen !== undefined) return chosen;
   if (text !== undefined && (choice === undefined ? answer.text !== undefined : choice === text.to))
     return wordsOutcome(text, answer, context);
-  const waited = settings['human.timeout'] ?? settings.timeout;
+  const waited = patienceOf(settings);
   return failed(waited === undefined ? 'no answer' : `no answer within ${describeMs(waited)}`, 'timeout', {
     broke: true,
     updates: updatesFor({ key: '', label: '' }, '', answer),
@@ -115,14 +120,9 @@ function chosenOutcome(
 ): Outcome | undefined {
   const updates = updatesFor(option, option.label, by);
   const asked = labelAsAsked(graph, node.id, option.label);
-  const outcomes = (option.isNo ? ['fail'] : ['success', 'fail']).flatMap((status) =>
+  const outcomes = (option.isNo ? [true] : [false, true]).flatMap((fails) =>
     // Another edge may have the same label.
-    [asked, ''].map((label): Outcome => {
-      const report: Partial<NodeReport> = { label, suggested: [option.to], updates };
-      return status === 'success'
-        ? succeeded({ ...report, notes: `answered "${option.label}"` })
-        : failed(`the answer is "${option.label}"`, 'product', { ...report, classSaid: true });
-    }),
+    [asked, ''].map((label) => outcomeOfChoice(option, fails, { label, suggested: [option.to], updates })),
   );
   return outcomes.find((outcome) => {
     const context: Context = { ...inputs.values, ...updates, current_node: node.id, outcome: outcome.status };
@@ -151,7 +151,7 @@ const updatesFor = (
   { key, label }: Pick<GateOption, 'key' | 'label'>,
   response: string,
   { by, at }: Pick<TakenAnswer, 'by' | 'at'>,
-): JsonObject => ({
+): Record<(typeof gateKeys)[number], string> => ({
   'human.gate.selected': key,
   'human.gate.label': label,
   'human.gate.text': label === '' ? response : '',

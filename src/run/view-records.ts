@@ -3,6 +3,7 @@ import type { EventFacts, RunEvent } from '../core/events.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { isOverridden } from '../core/overridden.ts';
+import { answeredText } from '../core/question-words.ts';
 import { buildStateIn } from '../core/records/build.ts';
 import type { Ended, RunState } from '../core/records/checkpoint.ts';
 import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/records/journal.ts';
@@ -168,11 +169,12 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
 
 const restartOf = ({ node: node_id, next_node, restart }: Visit): readonly EventFacts[] =>
   restart === undefined || next_node === null ? [] : [{ type: 'LoopRestarted', node_id, next_node, restart }];
+
 /** At a human gate. */
 function answerOf({ node: node_id, visit, answer }: Visit): readonly EventFacts[] {
   if (answer === undefined) return [];
-  const { label, choice, text, by, from } = answer;
-  const about = { node_id, question: questionIdOf(node_id, visit), answer: label ?? choice ?? text ?? '' };
+  const { by, from } = answer;
+  const about = { node_id, question: questionIdOf(node_id, visit), answer: answeredText(answer) };
   return from === 'timeout'
     ? [{ type: 'InterviewTimeout', ...about }]
     : [{ type: 'InterviewCompleted', ...about, by, from }];

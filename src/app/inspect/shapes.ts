@@ -14,7 +14,7 @@ const ms = once(() => z.number().describe('Milliseconds'));
 /** Who answered a question, and what. */
 export const givenAnswerSchema = once(() =>
   z.object({
-    words: z.string().describe('The label of the option, the text, or both'),
+    words: z.string().describe('The label of the option, or the text'),
     choice: z.string().nullable().describe('The node to which the chosen option leads'),
     text: z.string().nullable(),
     by: z.string(),

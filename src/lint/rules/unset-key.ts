@@ -1,8 +1,8 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
-import { humanGate, isHumanGate } from '../../core/human-gate.ts';
-import { answerKey, latestOfTool } from '../../core/latest-keys.ts';
+import { gateKeys, humanGate, isHumanGate } from '../../core/human-gate.ts';
+import { answerKey, latestKeys, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
 import { setByEngine } from '../../core/step.ts';
@@ -80,11 +80,7 @@ const engineKeys: readonly string[] = [
   ...['node_id', 'node_type', 'reason', 'class', 'hopeless', 'at', 'artifacts', 'summary'].map(
     (name) => `last_failure.${name}`,
   ),
-  ...['graph.goal', 'tool.output', 'tool_stdout', 'last_stage', 'last_response', ...latestOfTool],
-];
-const gateKeys: readonly string[] = [
-  ...['selected', 'label', 'text', 'by', 'at'].map((name) => `human.gate.${name}`),
-  'human_response',
+  ...['graph.goal', 'tool.output', 'tool_stdout', ...latestKeys],
 ];
 
 type Problem = { readonly message: string; readonly fix: string; readonly isCertain: boolean };
@@ -123,7 +119,7 @@ function problemOfKey(
     return setters.includes(node)
       ? undefined
       : { message: `"${key}" is empty here: "${node.id}" does not precede this edge`, fix, isCertain: true };
-  if (gateKeys.includes(bare)) {
+  if (gateKeys.some((one) => one === bare)) {
     if (setters.some(isHumanGate)) return undefined;
     return { message: `"${key}" is empty here: no human gate precedes this edge`, fix, isCertain: false };
   }
