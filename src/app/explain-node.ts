@@ -5,7 +5,7 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import { flagOfSetting, type SettingFlags } from '../core/settings/run.ts';
-import { stylesheetOf, stylesOf } from '../core/settings/stylesheet.ts';
+import { classesOf, stylesheetOf, stylesOf } from '../core/settings/stylesheet.ts';
 import { type AttributeSpec, type AttributeTable, present } from '../core/settings/types.ts';
 import { sourceOf, withFlags } from '../core/settings/typing.ts';
 import { spanInValue } from '../dot/literals.ts';
@@ -67,7 +67,7 @@ export async function explainNode(
     node: id,
     type: node.type,
     place: placeIn(graph, node.span.start.line),
-    classes: [...node.classes, ...(node.settings.class?.split(/[\s,]+/).filter((word) => word !== '') ?? [])],
+    classes: classesOf(node),
     settings: settingsOf(graph, node, table, flags).filter(
       ({ name, from }) => from !== builtIn || !isOfOther(name, agent),
     ),
@@ -106,7 +106,6 @@ function settingsOf(
   flags: ExplainFlags,
 ): readonly NodeSetting[] {
   const sheet = stylesheetOf(graph.attrs);
-  const whole = present(graph.attrs, 'model_stylesheet');
   const styles = sheet === undefined ? undefined : stylesOf(sheet, node);
   const one = (name: string, spec: AttributeSpec): NodeSetting | undefined => {
     const flag = flagValue(name, flags);
@@ -128,9 +127,9 @@ function settingsOf(
         };
       case 'sheet': {
         const style = styles?.get(name);
-        if (style === undefined || whole === undefined) return undefined;
+        if (style === undefined || sheet === undefined) return undefined;
         const { property, rule } = style;
-        const { start } = spanInValue(graph, whole, property.at, property.length);
+        const { start } = spanInValue(graph, sheet.attribute, property.at, property.length);
         const from = `rule ${rule.selector} of the stylesheet`;
         return { name, value: property.value, from, place: placeIn(graph, start.line) };
       }

@@ -2,7 +2,7 @@
 import type { Position, Span } from '../core/diagnostic.ts';
 import type { ParsedGraph, ParsedNode } from '../core/graph.ts';
 import { stylesheetOf, stylesOf } from '../core/settings/stylesheet.ts';
-import { type Attribute, present } from '../core/settings/types.ts';
+import type { Attribute } from '../core/settings/types.ts';
 import { endOfString, type Range, skipBlank } from './lex.ts';
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '"': '"', '\\': '\\' };
@@ -101,11 +101,9 @@ export function spanInValue(
 
 /** The place of the value that the stylesheet gives an attribute of a node; undefined where it gives none. */
 export function spanOfStyle(graph: ParsedGraph, node: ParsedNode, key: string): Span | undefined {
-  const attribute = present(graph.attrs, 'model_stylesheet');
   const sheet = stylesheetOf(graph.attrs);
-  if (attribute === undefined || sheet === undefined) return undefined;
-  const place = stylesOf(sheet, node).get(key)?.property.valuePlace;
-  return place && spanInValue(graph, attribute, place.at, place.length);
+  const place = sheet && stylesOf(sheet, node).get(key)?.property.valuePlace;
+  return place && spanInValue(graph, sheet.attribute, place.at, place.length);
 }
 
 /** Converts offsets of a text to lines and columns. */

@@ -87,7 +87,7 @@ type Printing = Pick<LeakGuard, 'printable'> | undefined;
 
 /** The end of what a tool has printed, for conditions and later nodes: masked, and without lines of the holdout. */
 export const toolOutput = async (nodeDir: string, guard: Printing): Promise<string> =>
-  (await endOf(nodeLayout(nodeDir).toolStdout, guard)) ?? '';
+  (await endOfArtifact(nodeLayout(nodeDir).toolStdout, guard)) ?? '';
 
 /** The values of the keys about the latest answer and output that a graph names; an empty one has no value any more. */
 export async function latestValues(
@@ -107,12 +107,12 @@ export async function latestValues(
   ];
   const values: Record<string, string> = named.has('last_stage') ? { last_stage: node } : {};
   for (const [key, path] of sources)
-    if (path !== undefined && named.has(key)) values[key] = (await endOf(path, guard)) ?? '';
+    if (path !== undefined && named.has(key)) values[key] = (await endOfArtifact(path, guard)) ?? '';
   return values;
 }
 
 /** The end of an artifact; undefined without one. */
-export async function endOf(path: string, guard: Printing): Promise<string | undefined> {
+export async function endOfArtifact(path: string, guard: Printing): Promise<string | undefined> {
   const text = await readSome(path, most.searched, 'tail');
   if (guard === undefined || text === undefined || text === '')
     return text && tailOf(Buffer.from(text), most.output);

@@ -13,7 +13,7 @@ import {
 } from '../core/records/question.ts';
 import { answerTo, linkAnswer, readAnswer, setAnswerAside, takenFrom } from '../run/answer-files.ts';
 import type { AttemptSecrets } from './attempt-secrets.ts';
-import { endOf, lastOutputs } from './feedback.ts';
+import { endOfArtifact, lastOutputs } from './feedback.ts';
 import type { LayerContext } from './layers/layer.ts';
 
 /** Thrown through an attempt whose question has no answer yet: the run is suspended. */
@@ -99,7 +99,8 @@ async function resultBefore(
   const dir = layout(run.runDir).node(node);
   const { stdout } = await lastOutputs(dir);
   const guard = { printable: clean };
-  const end = (await endOf(nodeLayout(dir).response, guard)) ?? (await endOf(stdout, guard)) ?? '';
+  const end =
+    (await endOfArtifact(nodeLayout(dir).response, guard)) ?? (await endOfArtifact(stdout, guard)) ?? '';
   const output = end.trim();
   const notes = await clean(outcome.notes === '' ? outcome.reason : outcome.notes);
   return { node, outcome: outcome.status, notes, ...(output === '' ? {} : { output }) };

@@ -1,7 +1,7 @@
 /** The graph attribute `model_stylesheet`: rules that set attributes of nodes, as style sheets of the web do. Pure. */
 import type { ParsedNode } from '../graph.ts';
 import { nearest } from '../nearest.ts';
-import { type Attributes, present } from './types.ts';
+import { type Attribute, type Attributes, present } from './types.ts';
 
 /** Characters of the sheet, from `at` on. */
 type Place = { readonly at: number; readonly length: number };
@@ -199,13 +199,20 @@ export function stylesOf({ rules }: Stylesheet, node: ParsedNode): ReadonlyMap<s
 
 /** The selectors that a node answers to. */
 function namesOf(node: ParsedNode): ReadonlySet<string> {
-  const own = present(node.attrs, 'class')?.value.text.split(/[\s,]+/) ?? [];
   const shape = present(node.attrs, 'shape')?.value.text.trim() ?? 'box';
-  return new Set(['*', shape, ...[...node.classes, ...own].map((name) => `.${name}`), `#${node.id}`]);
+  return new Set(['*', shape, ...classesOf(node).map((name) => `.${name}`), `#${node.id}`]);
 }
 
-/** The sheet of a graph. */
-export function stylesheetOf(attrs: Attributes): Stylesheet | undefined {
+/** The classes of a node: the labels of its subgraphs, then those of its attribute. */
+export function classesOf({ classes, attrs }: Pick<ParsedNode, 'classes' | 'attrs'>): readonly string[] {
+  const own = present(attrs, 'class')?.value.text.split(/[\s,]+/) ?? [];
+  return [...classes, ...own.filter((name) => name !== '')];
+}
+
+/** The sheet of a graph, and the attribute that has it. */
+export function stylesheetOf(
+  attrs: Attributes,
+): (Stylesheet & { readonly attribute: Attribute }) | undefined {
   const attribute = present(attrs, 'model_stylesheet');
-  return attribute === undefined ? undefined : parseStylesheet(attribute.value.text);
+  return attribute && { attribute, ...parseStylesheet(attribute.value.text) };
 }

@@ -1,7 +1,6 @@
 /** Every property of the stylesheet is known. */
 import { withWord } from '../../core/settings/repair.ts';
-import { meantProperty, parseStylesheet, styleProperties } from '../../core/settings/stylesheet.ts';
-import { present } from '../../core/settings/types.ts';
+import { meantProperty, styleProperties, stylesheetOf } from '../../core/settings/stylesheet.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -12,9 +11,10 @@ export const stylesheetProperty: Rule = {
   wrong: 'model_stylesheet="* { llm_modell: small; }"; start; exit; a [label=a]; start -> a -> exit',
   fix: '`llm_model`',
   *check({ graph }) {
-    const attribute = present(graph.attrs, 'model_stylesheet');
-    if (attribute === undefined) return;
-    for (const { properties } of parseStylesheet(attribute.value.text).rules)
+    const sheet = stylesheetOf(graph.attrs);
+    if (sheet === undefined) return;
+    const { attribute } = sheet;
+    for (const { properties } of sheet.rules)
       for (const property of properties) {
         const { key, name } = property;
         if (key !== undefined) continue;

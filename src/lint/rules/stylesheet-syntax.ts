@@ -1,6 +1,5 @@
 /** Every rule of the stylesheet can be read. */
-import { parseStylesheet } from '../../core/settings/stylesheet.ts';
-import { present } from '../../core/settings/types.ts';
+import { stylesheetOf } from '../../core/settings/stylesheet.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
@@ -11,12 +10,12 @@ export const stylesheetSyntax: Rule = {
   wrong: 'model_stylesheet="* { llm_model=small; }"; start; exit; a [label=a]; start -> a -> exit',
   fix: '`* { llm_model: small; }`',
   *check({ graph }) {
-    const attribute = present(graph.attrs, 'model_stylesheet');
-    if (attribute === undefined) return;
-    for (const { at, length, message, fix } of parseStylesheet(attribute.value.text).problems)
+    const sheet = stylesheetOf(graph.attrs);
+    if (sheet === undefined) return;
+    for (const { at, length, message, fix } of sheet.problems)
       yield finding(graph, stylesheetSyntax, {
         message: `model_stylesheet: ${message}`,
-        span: spanInValue(graph, attribute, at, Math.max(length, 1)),
+        span: spanInValue(graph, sheet.attribute, at, Math.max(length, 1)),
         fix,
       });
   },

@@ -1,8 +1,8 @@
 /** Every value in the stylesheet has the type of the attribute that it sets. */
 import { own } from '../../core/json.ts';
 import { withWord } from '../../core/settings/repair.ts';
-import { parseStylesheet } from '../../core/settings/stylesheet.ts';
-import { type AttributeSpec, present } from '../../core/settings/types.ts';
+import { stylesheetOf } from '../../core/settings/stylesheet.ts';
+import type { AttributeSpec } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 
@@ -13,9 +13,10 @@ export const stylesheetValue: Rule = {
   wrong: 'model_stylesheet="* { reasoning_effort: hgih; }"; start; exit; a [label=a]; start -> a -> exit',
   fix: '`reasoning_effort: high`',
   *check({ graph, kinds }: Subject) {
-    const attribute = present(graph.attrs, 'model_stylesheet');
-    if (attribute === undefined) return;
-    for (const { properties } of parseStylesheet(attribute.value.text).rules)
+    const sheet = stylesheetOf(graph.attrs);
+    if (sheet === undefined) return;
+    const { attribute } = sheet;
+    for (const { properties } of sheet.rules)
       for (const { key = '', name, value, valuePlace } of properties) {
         const spec = specOf(kinds, key);
         const read = spec?.read({ kind: 'string', text: value });
