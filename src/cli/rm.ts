@@ -5,6 +5,7 @@ import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts
 import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { hasSucceeded } from '../core/overridden.ts';
 import { namedRun } from '../run/runs.ts';
 import { type RunSummary, summaryOf } from '../run/summary.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
@@ -47,7 +48,7 @@ export async function rmCommand(
 
 function mustStay({ id, dir, status }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
   const run = namedRun(dir, cwd);
-  const goesOn = status === 'completed' || status === 'overridden' ? 'deliver' : 'resume';
+  const goesOn = hasSucceeded(status) ? 'deliver' : 'resume';
   const flag = status === 'overridden' ? ' --overridden' : '';
   const fixes: Readonly<Record<KeptFor, string>> = {
     running: `stop it first: factory stop ${run}`,

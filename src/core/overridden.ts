@@ -66,6 +66,15 @@ export const overriddenIn = ({
 /** The exit code of such a success. */
 const overriddenCode = 5;
 
+/** The status of a run that has ended so. */
+export const statusAtEnd = (
+  ending: Pick<RunEnding, 'ok' | 'cause'>,
+): 'completed' | 'overridden' | 'failed' =>
+  ending.ok ? 'completed' : isOverridden(ending) ? 'overridden' : 'failed';
+
+/** Whether a run with this status has reached a success exit. */
+export const hasSucceeded = (status: string): boolean => status === 'completed' || status === 'overridden';
+
 export const isOverridden = ({ cause }: Pick<RunEnding, 'cause'>): boolean => cause?.kind === 'overridden';
 
 /** The end of the run in place of a success; undefined where nothing was overridden. */

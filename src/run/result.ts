@@ -3,7 +3,7 @@ import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
 import { pausedBy } from '../core/outcome.ts';
-import { isOverridden, overriddenIn } from '../core/overridden.ts';
+import { overriddenIn, statusAtEnd } from '../core/overridden.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
@@ -87,9 +87,7 @@ export async function resultOf(
 
 function statusOfEnd({ parked, interrupted, ending }: RunEnd): RunResult['status'] {
   if (parked !== undefined) return parked.status;
-  if (interrupted) return 'interrupted';
-  if (ending.ok) return 'completed';
-  return isOverridden(ending) ? 'overridden' : 'failed';
+  return interrupted ? 'interrupted' : statusAtEnd(ending);
 }
 
 /** What it has of human gates. */

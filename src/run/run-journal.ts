@@ -1,8 +1,8 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { isOverridden } from '../core/overridden.ts';
-import type { Checkpoint, Ended, JournalMark, RunState } from '../core/records/checkpoint.ts';
+import { statusAtEnd } from '../core/overridden.ts';
+import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
 import type { Exchange } from '../core/records/exchange.ts';
 import type {
   JournalLine,
@@ -133,11 +133,8 @@ export function afterVisit(state: RunState, line: VisitFacts & { readonly epoch:
 
 const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
   ...(spent === undefined ? {} : { spent }),
-  ...(ended === undefined ? {} : { status: endWord(ended), ended }),
+  ...(ended === undefined ? {} : { status: statusAtEnd(ended), ended }),
 });
-
-const endWord = (ended: Ended): RunState['status'] =>
-  ended.ok ? 'completed' : isOverridden(ended) ? 'overridden' : 'failed';
 
 /** The state after a stop or a resume. Why a run was suspended, and what it asks a person, is kept until an execution is committed. */
 function changedBy<S extends RunState>(

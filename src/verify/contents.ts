@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isCommandType } from '../core/graph.ts';
+import { hasSucceeded } from '../core/overridden.ts';
 import type { Body } from '../core/records/body.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
 import type { JournalLine } from '../core/records/journal.ts';
@@ -54,8 +55,7 @@ export async function checkWorkspace(
   found: Findings,
 ): Promise<void> {
   if (snapshot === null) return;
-  const hasEnded =
-    status === 'completed' || status === 'overridden' || (status === 'failed' && !state.underWay);
+  const hasEnded = hasSucceeded(status) || (status === 'failed' && !state.underWay);
   if (!hasEnded || !state.isDescribed) {
     const why = hasEnded
       ? 'they are flushed before result.json, which is missing'

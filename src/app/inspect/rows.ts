@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
 import { once } from '../../core/once.ts';
 import { type Context, isPaused } from '../../core/outcome.ts';
+import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
@@ -165,8 +166,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const graph = start === undefined ? undefined : graphs(start);
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
-  const succeeded = summary.status === 'completed' || summary.status === 'overridden';
-  const made = succeeded ? madeIn(dir) : { commits: [] };
+  const made = hasSucceeded(summary.status) ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =

@@ -1,5 +1,6 @@
 /** A run as one view: its executions, groups, graph, cause and result. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
+import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
 import { holdoutFacts } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
@@ -58,7 +59,7 @@ export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView
   const { groups, of } = groupsOf({
     ...{ rows: executions, visits: visitsOf(run), graph, title: row.title },
     titles: row.progress === null ? new Map() : await orderTitles(dir),
-    ended: !['running', 'completed', 'overridden'].includes(row.status),
+    ended: row.status !== 'running' && !hasSucceeded(row.status),
     asks: row.status === 'paused_answer',
   });
   return {

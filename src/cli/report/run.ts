@@ -6,6 +6,7 @@ import { countedItems, elapsedWords, localTime, usdWords } from '../../core/amou
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { failureLines } from '../../core/failure-excerpt.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
+import { hasSucceeded } from '../../core/overridden.ts';
 import { giverWords } from '../../core/question-words.ts';
 import { auditWords } from '../../core/records/audit.ts';
 import { forkWords } from '../../core/records/names.ts';
@@ -203,7 +204,7 @@ const placeRows = (result: RunResult): readonly Row[] => [
 
 /** What carries the verdict of a run that has ended. */
 function evidenceRows({ status, evidence }: RunResult, paint: Paint): readonly Row[] {
-  const succeeded = status === 'completed' || status === 'overridden';
+  const succeeded = hasSucceeded(status);
   if (evidence === undefined || !(succeeded || status === 'failed')) return [];
   const { inputs } = evidence;
   const spec = inputs.variables['spec'];
