@@ -90,7 +90,7 @@ export const tool = kind({
       throw errorFrom((await files.read(output.stderrName, 4096, 'tail')) ?? '', context.runDir);
     if (ended.kind === 'cancelled') return failed('cancelled', 'cancelled', { broke: true });
     const words = wordsOfNode(context.graph, context.node);
-    const written = await writtenOutput(files, words);
+    const written = await writtenOutput(context, words);
     const kept = await writtenState(files, last);
     if ('changed' in kept) context.toolState.keep(kept.changed);
     const word = 'output' in written ? written.output.failure_class : undefined;
@@ -138,21 +138,22 @@ function commandOf(text: string, { inputs }: NodeContext): string | Outcome {
 }
 
 /** What the command wrote to `$FACTORY_OUTPUT`; the file is rewritten with secrets masked. */
-async function writtenOutput(files: NodeFiles, words: OutcomeWords): Promise<ReturnType<typeof parseOutput>> {
+async function writtenOutput(
+  { files, inputs }: Pick<NodeContext, 'files' | 'inputs'>,
+  words: OutcomeWords,
+): Promise<ReturnType<typeof parseOutput>> {
   // The text ends at a character boundary; a character has at most four bytes.
   const file = await files.read('output.json', outputLimit + 4);
   if (file !== undefined && Buffer.byteLength(file) <= outputLimit) await files.keep('output.json', file);
   else if (file !== undefined) await files.mask('output.json');
   return files.wasNoFile('output.json')
     ? { problem: '$FACTORY_OUTPUT is not a regular file: write the JSON itself to it' }
-    : parseOutput(file, words);
+    : parseOutput(file, words, inputs.latestKeys);
 }
 
-/** What was written, or why the tool may not set a key of it. */
-function planned(written: ReturnType<typeof parseOutput>, { node, graph, inputs }: NodeContext) {
+/** What was written, or why the tool may not set a plan. */
+function planned(written: ReturnType<typeof parseOutput>, { node, graph }: NodeContext) {
   if ('problem' in written) return written;
-  const reserved = reservedKeyIn(written.output.context_updates ?? {}, inputs.latestKeys);
-  if (reserved !== undefined) return { problem: setsReserved(reserved) };
   const problem = planProblem(node, graph, written.output.context_updates);
   return problem === undefined ? written : { problem };
 }
@@ -255,6 +256,7 @@ function meant(issue: z.ZodError['issues'][number] | undefined): string {
 export function parseOutput(
   text: string | undefined,
   words: OutcomeWords = noOwnWords,
+  latestKeys?: ReadonlySet<string>,
 ): { readonly output: ToolOutput } | { readonly problem: string } {
   if (text === undefined) return { output: {} };
   const parsed = jsonOf(text, '$FACTORY_OUTPUT');
@@ -265,12 +267,11 @@ export function parseOutput(
     const where = first === undefined || first.path.length === 0 ? '' : ` at ${first.path.join('.')}`;
     return { problem: `$FACTORY_OUTPUT is not valid${where}: ${first?.message ?? 'unknown'}${meant(first)}` };
   }
-  const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject);
-  if (reserved !== undefined) return { problem: setsReserved(reserved) };
+  const reserved = reservedKeyIn((read.data.context_updates ?? {}) as JsonObject, latestKeys);
+  if (reserved !== undefined)
+    return { problem: `$FACTORY_OUTPUT sets "${reserved}", a key of the engine's own` };
   return { output: withOutcome(read.data, words) };
 }
-
-const setsReserved = (key: string): string => `$FACTORY_OUTPUT sets "${key}", a key of the engine's own`;
 
 function withOutcome({ outcome: word, ...rest }: WrittenOutput, words: OutcomeWords): ToolOutput {
   if (word === undefined) return rest;
