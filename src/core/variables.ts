@@ -55,7 +55,7 @@ export function parseVars(text: string): {
       problems.push({ message, at: Math.min(at, text.length - 1), length, ...meant });
     };
     if (entry === '') {
-      report('an entry of vars is empty');
+      report('an entry is empty');
       continue;
     }
     const equals = entry.indexOf('=');

@@ -16,7 +16,7 @@ export const varsSyntax: Rule = {
       if (attribute === undefined) return [];
       return parseVars(attribute.value.text).problems.map(({ message, at, length }) =>
         finding(graph, varsSyntax, {
-          message: message.replace('of vars', `of ${key}`),
+          message,
           span: spanInValue(graph, attribute, at, length),
           fix: key === 'vars' ? 'write vars="name=default, other=@file.md"' : 'write inputs="name, other"',
         }),
