@@ -54,7 +54,7 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     what: joined(text(event['failure_class']), text(event['failure_reason']), took(event)),
     state: 'fail',
   }),
-  InterviewStarted: (event) => ({ what: joined('asks', text(event['text'])), state: 'paused_quota' }),
+  InterviewStarted: (event) => ({ what: joined('asks', text(event['text'])), state: 'paused_answer' }),
   InterviewCompleted: (event) => ({
     what: joined('answered', text(event['answer']), `by ${text(event['by'])}`),
     state: 'success',
