@@ -11,6 +11,7 @@ import type { Manifest } from '../core/records/manifest.ts';
 import {
   type Answer,
   type AnswerSource,
+  longestAnswer,
   type Question,
   questionHash,
   questionIdOf,
@@ -35,9 +36,6 @@ export type AnswerRequest = {
 };
 
 export type AnswerHost = { readonly clock: Pick<Clock, 'now'>; readonly env: Environment };
-
-/** Characters of an answer in words, and of a name. */
-const most = { text: 64 * 1024, by: 200 } as const;
 
 /** Answers the open question. Of several who answer, the first wins; every other one is refused. Nothing is written where the answer is
  *  refused. */
@@ -75,7 +73,7 @@ export async function answerRun(
     question: question.id,
     ...given,
     ...(text === undefined ? {} : { text: mask(text) }),
-    by: (request.by?.trim() || thisUser()).slice(0, most.by),
+    by: (request.by?.trim() || thisUser()).slice(0, longestAnswer.by),
     at: at.toISOString(),
     from: request.from,
     question_sha256: questionHash(question),
@@ -104,27 +102,25 @@ function openQuestion(
 ): Question | Refusal {
   const { question } = checkpoint;
   if (question !== undefined && (asked === undefined || asked === question.id)) return question;
-  const answered = records.findLast(
-    (record) =>
-      record.type === 'Visit' &&
-      record.answer !== undefined &&
-      (asked === undefined || questionIdOf(record.node, record.visit) === asked),
-  );
-  if (asked !== undefined && answered?.type === 'Visit' && answered.answer !== undefined)
-    return answeredBefore({ id: asked }, answered.answer);
+  const last = records
+    .flatMap((one) =>
+      one.type === 'Visit' && one.answer !== undefined
+        ? [{ id: questionIdOf(one.node, one.visit), answer: one.answer }]
+        : [],
+    )
+    .findLast(({ id }) => asked === undefined || id === asked);
+  if (asked !== undefined && last !== undefined) return answeredBefore(last, last.answer);
   if (asked !== undefined && question !== undefined)
     return refused(
       'answer-question',
       `run ${run_id} does not ask ${asked}; its open question is ${question.id}: ${question.text}`,
       `answer that one: ${question.id}`,
     );
-  const last =
-    answered?.type === 'Visit' && answered.answer !== undefined
-      ? `; ${questionIdOf(answered.node, answered.visit)} was answered by ${answered.answer.by} at ${answered.answer.at}`
-      : '';
+  const before =
+    last === undefined ? '' : `; ${last.id} was answered by ${last.answer.by} at ${last.answer.at}`;
   return refused(
     'answer-question',
-    `run ${run_id} asks no question${last}`,
+    `run ${run_id} asks no question${before}`,
     'see what it does: factory show RUN',
   );
 }
@@ -148,10 +144,10 @@ function givenAnswer(
   if (text_to === null) return refused('answer-text', `${id} takes no text`, named);
   if (text === undefined || (text.trim() === '' && !takesEmptyText(question)))
     return refused('answer-text', `the answer to ${id} is empty`, named);
-  if (text.length > most.text)
+  if (text.length > longestAnswer.text)
     return refused(
       'answer-text',
-      `the answer to ${id} has ${text.length} characters: the most is ${most.text}`,
+      `the answer to ${id} has ${text.length} characters: the most is ${longestAnswer.text}`,
       'name a file with the rest',
     );
   return { text };

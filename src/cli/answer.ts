@@ -1,6 +1,6 @@
 /** `factory answer`: shows the question that a run asks, and answers it. */
 import { thisUser } from '../app/acts.ts';
-import { answerAndResume } from '../app/answer.ts';
+import { answerAndResume } from '../app/answer-and-resume.ts';
 import type { AnswerReport } from '../app/answers.ts';
 import { startDetached } from '../app/detach.ts';
 import { inspectRow } from '../app/inspect/rows.ts';

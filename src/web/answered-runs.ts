@@ -1,7 +1,7 @@
 /** While the server runs, it waits for the answers to the questions of all runs: one that was given elsewhere, and that no other process
  *  takes, resumes the run. */
 import { existsSync } from 'node:fs';
-import { isTaken, resumeAnswered } from '../app/answer.ts';
+import { isTaken, resumeAnswered } from '../app/answer-and-resume.ts';
 import { answerFile } from '../run/answer-files.ts';
 import { servedRun, type Web } from './web.ts';
 

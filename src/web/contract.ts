@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
+import { longestAnswer } from '../core/records/question.ts';
 import { limitNames, runLimits } from '../core/settings/limits.ts';
 import { runSettings, type SettingName } from '../core/settings/run.ts';
 import type { AttributeSpec } from '../core/settings/types.ts';
@@ -118,7 +119,7 @@ export const answerBodySchema = once(() =>
       .exactOptional()
       .describe('`NODE@VISIT`: a later question is not answered by mistake; default the open one'),
     choice: flagText().exactOptional().describe('Key, label or target of an option'),
-    text: z.string().max(100_000).exactOptional().describe('Where the question takes one'),
+    text: z.string().max(longestAnswer.text).exactOptional().describe('Where the question takes one'),
     by: flagText().exactOptional().describe('Who answers; default: where the answer comes from'),
   }),
 );

@@ -54,6 +54,9 @@ export type QuestionDraft = Omit<Question, 'id' | 'node' | 'visit' | 'after' | '
   readonly timeoutMs: number | undefined;
 };
 
+/** Characters of an answer in words, and of the name of the person who gave it. */
+export const longestAnswer = { text: 64 * 1024, by: 200 } as const;
+
 /** Who answered: a person from one of these places, or the engine (`timeout`, `auto`). */
 export const answerSources = ['terminal', 'command', 'page', 'api', 'library', 'timeout', 'auto'] as const;
 export type AnswerSource = (typeof answerSources)[number];

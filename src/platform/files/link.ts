@@ -15,24 +15,24 @@ const mostTries = 20;
 export async function linkOnce(path: string, text: string): Promise<boolean> {
   makeFolder(dirname(path));
   for (let tries = 1; ; tries++) {
-    const neighbour = tempSibling(path);
+    const temporary = tempSibling(path);
     try {
-      await flushed(neighbour, text);
+      await writeFlushed(temporary, text);
       beforeWrite(path);
-      linkSync(neighbour, path);
+      linkSync(temporary, path);
       break;
     } catch (error) {
       if (isCode(error, 'EEXIST')) return false;
       if (!isMissing(error) || tries === mostTries) throw named(path, error);
     } finally {
-      rmSync(neighbour, { force: true });
+      rmSync(temporary, { force: true });
     }
   }
   await syncFolder(dirname(path));
   return true;
 }
 
-async function flushed(path: string, text: string): Promise<void> {
+async function writeFlushed(path: string, text: string): Promise<void> {
   beforeWrite(path);
   const file = openSync(path, 'wx', 0o600);
   try {

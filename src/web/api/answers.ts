@@ -1,5 +1,5 @@
 /** Answers to the questions of runs, from the page, from programs and with the token of a notice. */
-import { answerAndResume } from '../../app/answer.ts';
+import { answerAndResume } from '../../app/answer-and-resume.ts';
 import { questionOfToken } from '../../app/run/answer-token.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { answerTokenHeader } from '../security.ts';
