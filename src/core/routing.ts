@@ -73,18 +73,28 @@ function readBy(
   return { isTrue: condition !== undefined && evaluate(condition, value), unset: [...unset] };
 }
 
+/** An edge, and those that are taken after it as long as it leads to conditional nodes. */
+function* passedOnBy(
+  graph: Graph,
+  first: Edge,
+  input: RoutingInput,
+  lookup: ConditionLookup,
+): Generator<Edge> {
+  const seen = new Set<string>();
+  for (let edge: Edge | undefined = first; edge !== undefined && !seen.has(edge.to); ) {
+    yield edge;
+    if (graph.nodes.get(edge.to)?.type !== 'conditional') return;
+    seen.add(edge.to);
+    const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
+    edge = chooseEdge(next, (one) => readBy(one, lookup).isTrue, input).edge;
+  }
+}
+
 /** Whether the edge that is taken behind conditional nodes asks for the class of the failure: there is a way for nodes that broke. */
 function asksClassBehind(graph: Graph, first: Edge, outcome: Outcome, lookup: ConditionLookup): boolean {
-  const seen = new Set<string>();
   const input = { ...routingInput(graph, outcome), broke: false };
-  for (let edge = first; graph.nodes.get(edge.to)?.type === 'conditional' && !seen.has(edge.to); ) {
-    seen.add(edge.to);
-    const edges: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
-    const next = chooseEdge(edges, (one) => readBy(one, lookup).isTrue, input).edge;
-    if (next === undefined) return false;
-    if (next.condition !== undefined) return namesKey(next.condition, asksClass);
-    edge = next;
-  }
+  for (const { condition } of passedOnBy(graph, first, input, lookup))
+    if (condition !== undefined) return namesKey(condition, asksClass);
   return false;
 }
 
@@ -111,15 +121,10 @@ function carries(
   lookup: ConditionLookup,
 ): boolean {
   if (!isFinalConfig(outcome) || graph.nodes.get(node)?.type === 'conditional') return true;
-  const seen = new Set<string>();
-  for (let edge: Edge | undefined = first; edge !== undefined && !seen.has(edge.to); ) {
-    const to = graph.nodes.get(edge.to);
-    if (edge.condition !== undefined && namesKey(edge.condition, asksClass)) return true;
-    if (to?.type === 'exit') return to.settings.outcome === 'fail';
-    if (to?.type !== 'conditional') return false;
-    seen.add(edge.to);
-    const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
-    edge = chooseEdge(next, (one) => readBy(one, lookup).isTrue, routingInput(graph, outcome)).edge;
+  for (const { condition, to } of passedOnBy(graph, first, routingInput(graph, outcome), lookup)) {
+    if (condition !== undefined && namesKey(condition, asksClass)) return true;
+    const target = graph.nodes.get(to);
+    if (target?.type === 'exit') return target.settings.outcome === 'fail';
   }
   return false;
 }
