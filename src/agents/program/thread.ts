@@ -59,7 +59,7 @@ export async function openThreadSession(
     rung === 'bwrap'
       ? { program, folder: join(scratch, 'sessions'), places: [], aside: undefined }
       : { program, folder: shown, places: [], aside: join(scratch, 'aside'), noted: { scratch, home } };
-  await emptied(place.aside ?? place.folder);
+  await makeEmpty(place.aside ?? place.folder);
   const places = rung === 'bwrap' ? [{ path: shown, write: true, from: place.folder }] : [];
   return openIn({ ...place, places }, thread, task, setting);
 }
@@ -97,7 +97,7 @@ async function openIn(
   if (copy !== undefined) {
     note(copy.id);
     await noting;
-    const problem = await written(place, copy, setting);
+    const problem = await writeCopy(place, copy, setting);
     if (problem !== undefined) return lostThread(problem);
   }
   return {
@@ -125,8 +125,8 @@ async function openIn(
   };
 }
 
-/** Writes the copy; answers why the user's home does not take it. */
-async function written(
+/** Writes the copy, or says why the user's home does not take it. */
+async function writeCopy(
   { folder, noted }: SessionPlace,
   { id, text }: { readonly id: string; readonly text: string },
   { program, cwd, nameOf }: SessionSetting,
@@ -142,7 +142,7 @@ async function written(
   }
 }
 
-async function emptied(folder: string): Promise<void> {
+async function makeEmpty(folder: string): Promise<void> {
   beforeWrite(folder);
   await removeTree(folder);
   makeFolder(folder);
