@@ -1,4 +1,4 @@
-/** What of the run so far stands before an agent's prompt. Pure: the same past gives the same text. */
+/** What of the run so far is put before an agent's prompt. Pure: the same past gives the same text. */
 import type { Fidelity } from './fidelity.ts';
 
 export type PreambleKind = Exclude<Fidelity, 'full'>;

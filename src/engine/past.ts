@@ -25,7 +25,7 @@ const silent: readonly string[] = ['start', 'exit', 'conditional'];
 
 type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;
 
-/** What stands before the prompt of the node's agent. */
+/** What is put before the prompt of the node's agent. */
 export async function preambleFor(
   kind: PreambleKind,
   at: Asking,

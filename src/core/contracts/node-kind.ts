@@ -69,7 +69,7 @@ export interface NodeInputs {
   origin(key: string): 'engine' | 'agent' | 'tool' | undefined;
   /** What the node's agent is given of the run besides its prompt. */
   readonly conversation: NodeConversation;
-  /** What of the run so far stands before the agent's prompt. */
+  /** What of the run so far is put before the agent's prompt. */
   preamble(kind: PreambleKind): Promise<string>;
   /** Keys that only the engine sets in this graph, besides those of every graph. */
   readonly latestKeys: ReadonlySet<string>;

@@ -96,7 +96,7 @@ export const graphAttributes = {
   }),
   loop_restart_persist_keys: attr(
     list(),
-    'Keys of the context that an edge with loop_restart keeps; all others are gone in the next round.',
+    'Keys of the context that an edge with loop_restart keeps; all others are removed.',
     { unset: 'none', example: 'notes, order' },
   ),
   agent_script: attr(
