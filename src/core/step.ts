@@ -1,11 +1,12 @@
 /** Decides what a run does next: `plan` before a node, `step` after it. Pure, so that a resume is the same loop entered in the
  *  middle. */
+import { conditionLookup, outputKeys } from './context.ts';
 import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
 import { escalationAt, modelsOf } from './escalation.ts';
 import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
 import { type Graph, isAgentType, type Node } from './graph.ts';
-import { type Json, type JsonObject, own, put } from './json.ts';
+import { type Json, own, put } from './json.ts';
 import {
   type Context,
   type Failure,
@@ -15,10 +16,8 @@ import {
   reasonWithAttribution,
   type SuspendedRun,
 } from './outcome.ts';
-import { reservedKeyIn } from './policy/reserved-keys.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
 import { escalationKey } from './records/layout.ts';
-import type { ContextDelta } from './records/trace.ts';
 import { suspension } from './retry.ts';
 import { beginningRound, restartsAt, visitsInRound } from './rounds.ts';
 import { asksHowItWent, type ConditionLookup, type Route, route } from './routing.ts';
@@ -222,9 +221,6 @@ function clears(last: LastFailure | null, facts: StepFacts, outcome: Outcome): b
   return last.node === facts.node || (facts.type === 'verification' && outcome.status === 'success');
 }
 
-/** The keys under which conditions find what the latest tool has printed. */
-const outputKeys = ['tool.output', 'tool_stdout'] as const;
-
 function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
   const failed = outcome.status === 'fail' && facts.type !== 'conditional';
@@ -249,14 +245,6 @@ function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Co
   return context;
 }
 
-/* The run's context: merging, looking up, and what changed. */
-
-/** A value as text in a condition or a prompt: strings unchanged, a missing value as the empty string, the rest as JSON. */
-export function asText(value: Json | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 /** What conditions know of the node's execution, beyond the context. */
 function lookupAfter(
   before: RunState,
@@ -268,51 +256,6 @@ function lookupAfter(
     'internal.node_visit_count': visitsInRound(before, node) + 1,
     'internal.loop_restart_count': before.restarts ?? 0,
   });
-}
-
-/** The value of a condition's key after a node: `outcome`, `preferred_label`, `failure_class`, one of `counts`, `context.x` or any
- *  context key; undefined for a key that nothing has set. A key that only the engine sets is empty meanwhile, not unset. */
-export function conditionLookup(
-  context: Context,
-  outcome: Outcome,
-  counts: Readonly<Record<string, number>> = {},
-): ConditionLookup {
-  return (key) => {
-    switch (key) {
-      case 'outcome':
-      case 'context.outcome':
-        return outcome.status;
-      case 'preferred_label':
-      case 'context.preferred_label':
-        return outcome.label;
-      case 'failure_class':
-      case 'context.failure_class':
-        return outcome.status === 'fail' ? outcome.class : '';
-    }
-    const bare = key.startsWith('context.') ? key.slice('context.'.length) : key;
-    const value = own(counts, bare) ?? own(context, key) ?? own(context, bare);
-    if (value !== undefined) return asText(value);
-    return setByEngine(bare) ? '' : undefined;
-  };
-}
-
-/** Whether the engine alone sets a key, or the output of the latest tool does. */
-export const setByEngine = (key: string): boolean =>
-  outputKeys.some((one) => one === key) || reservedKeyIn({ [key]: true }) !== undefined;
-
-const same = (a: Json | undefined, b: Json | undefined): boolean =>
-  a === b || JSON.stringify(a) === JSON.stringify(b);
-
-/** The keys that were added, changed and removed between two contexts. */
-export function delta(before: Context, after: Context): ContextDelta {
-  const added: Record<string, Json> = {};
-  const updated: Record<string, JsonObject> = {};
-  for (const [key, value] of Object.entries(after)) {
-    const was = own(before, key);
-    if (was === undefined) put(added, key, value);
-    else if (!same(was, value)) put(updated, key, { before: was, after: value });
-  }
-  return { added, updated, removed: Object.keys(before).filter((key) => own(after, key) === undefined) };
 }
 
 /** Counts the product failures by which a node's model is chosen. The count is in the context, so that it survives a resume. */

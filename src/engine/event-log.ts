@@ -1,5 +1,6 @@
 /** Builds the records of an execution. Pure. */
 import type { Spent } from '../core/budget/usage.ts';
+import { delta } from '../core/context.ts';
 import type { Step } from '../core/decision.ts';
 import type { EventFacts, RunEvent } from '../core/events.ts';
 import type { ParsedNode } from '../core/graph.ts';
@@ -10,7 +11,7 @@ import type { VisitFacts } from '../core/records/journal.ts';
 import type { TraceFacts, TraceRecord } from '../core/records/trace.ts';
 import type { ThreadRecord } from '../core/records/visit.ts';
 import { present, type Value } from '../core/settings/types.ts';
-import { delta, recordedEnd } from '../core/step.ts';
+import { recordedEnd } from '../core/step.ts';
 import type { ArtifactHashes } from '../run/artifacts.ts';
 import type { ViewPlaces, ViewRecords } from '../run/view-records.ts';
 import { sandboxLevelOf } from './confinement.ts';

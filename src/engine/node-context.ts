@@ -1,6 +1,7 @@
 /** The context of one attempt: what the node may use, limited to its workspace, its directory and its secrets. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { asText } from '../core/context.ts';
 import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core/contracts/node-kind.ts';
 import { conversationAt } from '../core/fidelity.ts';
 import type { Node } from '../core/graph.ts';
@@ -9,7 +10,6 @@ import { latestKeysIn } from '../core/latest-keys.ts';
 import { maskedObject } from '../core/policy/mask.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { expand, type nodeKeys } from '../core/references.ts';
-import { asText } from '../core/step.ts';
 import { staysInside, writeInside } from '../platform/files/inside.ts';
 import { readSome } from '../platform/files/read.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';

@@ -1,4 +1,6 @@
 /** A human gate: a person chooses the edge by which the run continues, or answers in words. */
+
+import { conditionLookup } from '../core/context.ts';
 import { kind, type NodeContext } from '../core/contracts/node-kind.ts';
 import {
   choicesOf,
@@ -17,7 +19,6 @@ import { route } from '../core/routing.ts';
 import { humanAttributes } from '../core/settings/human.ts';
 import { commonAttributes } from '../core/settings/node.ts';
 import type { Settings } from '../core/settings/types.ts';
-import { conditionLookup } from '../core/step.ts';
 import { describeMs } from './command-failure.ts';
 import { gateCodes, gateFindings, gateOutcomes } from './gate-findings.ts';
 

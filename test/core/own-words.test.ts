@@ -1,9 +1,9 @@
 /** Words that a node answers as its outcome: which count, and where they lead. */
 import { expect, test } from 'vitest';
+import { conditionLookup } from '../../src/core/context.ts';
 import { emptyReport, failed } from '../../src/core/outcome.ts';
 import { answeredOutcome, wordsOfNode } from '../../src/core/own-words.ts';
 import { route } from '../../src/core/routing.ts';
-import { conditionLookup } from '../../src/core/step.ts';
 import { graphOf } from '../support/graph.ts';
 
 const graphWith = (edges: string, node = 'shape=parallelogram') =>

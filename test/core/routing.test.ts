@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { conditionLookup } from '../../src/core/context.ts';
 import type { Graph } from '../../src/core/graph.ts';
 import { type Context, emptyReport, failed, type Outcome, succeeded } from '../../src/core/outcome.ts';
 import { normalLabel } from '../../src/core/own-words.ts';
 import { route } from '../../src/core/routing.ts';
-import { conditionLookup, suspendedBy } from '../../src/core/step.ts';
+import { suspendedBy } from '../../src/core/step.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 
 const go = (graph: Graph, outcome: Outcome, context: Context = {}) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { delta } from '../../src/core/context.ts';
 import type { Context } from '../../src/core/outcome.ts';
-import { delta } from '../../src/core/step.ts';
 import { completeRecords } from '../../src/run/trace.ts';
 
 test('whatever was left out of a trace is put back', () => {

@@ -1,11 +1,11 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
+import { setByEngine } from '../../core/context.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
 import { gateKeys, humanGate, isHumanGate } from '../../core/human-gate.ts';
 import { answerKey, latestKeys, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
-import { setByEngine } from '../../core/step.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { contextKey } from '../flow/comparisons.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
