@@ -25,6 +25,9 @@ const edge = (attrs: string) =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; start -> a; a -> exit [${attrs}] }`;
 const talking = (one: string, other: string, more = '') =>
   `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [prompt=a, ${one}]; b [prompt=b, ${other}, "codex.allow_read_scenarios"=true]; start -> a -> b -> exit }`;
+/** Behind one conditional node: a node, and another that may read the scenarios. */
+const chosen = (back: string) =>
+  `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; w [prompt=w]; a [prompt=a, fidelity=full]; b [prompt=b, fidelity=full, "codex.allow_read_scenarios"=true]; start -> w -> d; d -> a [condition="outcome=fail"]; d -> b; a -> ${back}; b -> exit }`;
 const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];') =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
 const tool = (command: string, more = 'label=t') =>
@@ -191,6 +194,7 @@ const bad: readonly Row[] = [
   ['thread-holdout', talking('fidelity=full, thread_id=t', 'fidelity=full, thread_id=t'), 't'],
   ['thread-holdout', talking('', 'fidelity=full'), 'full'],
   ['thread-holdout', talking('', '', 'default_fidelity=full; default_thread=g;'), 'b'],
+  ['thread-holdout', chosen('d'), 'full'],
   ['holdout-beside', around('', 'vars="spec=@x.md"; holdout_beside="spce";'), '"spce"'],
   ['holdout-beside', around('', 'vars="spec=x.md"; holdout_beside=spec;'), 'spec'],
   ['holdout', around('', 'holdout="judge/, .git/hooks";'), '"judge/, .git/hooks"'],
@@ -416,6 +420,7 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['holdout-beside', around('', 'vars="a=1, b=@x.md"; holdout_beside=b;')],
   ['thread-holdout', talking('fidelity=full, thread_id=t', 'fidelity=full, thread_id=u')],
   ['thread-holdout', talking('fidelity=full', 'fidelity=compact')],
+  ['thread-holdout', chosen('exit')],
   ['thread-holdout', talking('thread_id=t', 'thread_id=t, fidelity=full')],
   ['holdout-access', around('prompt=x, access=run')],
   ['holdout-access', around('shape=parallelogram, tool_command="true", access=run', 'holdout="judge/";')],

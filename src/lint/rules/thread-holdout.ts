@@ -15,10 +15,11 @@ export const threadHoldout: Rule = {
     const { graph } = subject;
     const members = new Map<string, Node>();
     for (const node of graph.nodes.values()) {
-      for (const { key, previous } of isAgentType(node.type) ? threadsOf(node, subject) : []) {
+      for (const { key, previous, behind } of isAgentType(node.type) ? threadsOf(node, subject) : []) {
         const other = previous ?? members.get(key);
         if (other === undefined) members.set(key, node);
         if (other === undefined || mayReadHoldout(other) === mayReadHoldout(node)) continue;
+        if (behind !== undefined && ![node, other].some(({ id }) => leadsTo(id, behind, subject))) continue;
         const [reader, kept] = mayReadHoldout(node) ? [node, other] : [other, node];
         const attribute = node.attrs.get('thread_id') ?? node.attrs.get('fidelity');
         yield finding(graph, threadHoldout, {
@@ -36,6 +37,8 @@ type Thread = {
   readonly key: string;
   /** The node whose conversation it is, where nothing names it. */
   readonly previous?: Node;
+  /** The node without a conversation after which it is named: others that follow it share it if the run comes there again. */
+  readonly behind?: string;
 };
 
 /** The conversations that a node may continue, as far as the text says it. */
@@ -50,6 +53,13 @@ function threadsOf(node: Node, { graph, incoming }: Subject): readonly Thread[] 
     const key = namedThread(graph, node, given);
     if (key !== undefined) return [{ key }];
     const previous = graph.nodes.get(from);
-    return previous !== undefined && isAgentType(previous.type) ? [{ key: from, previous }] : [];
+    if (previous === undefined) return [];
+    return [{ key: from, ...(isAgentType(previous.type) ? { previous } : { behind: from }) }];
   });
+}
+
+function leadsTo(from: string, to: string, { outgoing }: Subject): boolean {
+  const reached = new Set([from]);
+  for (const id of reached) for (const edge of outgoing.get(id) ?? []) reached.add(edge.to);
+  return reached.has(to);
 }
