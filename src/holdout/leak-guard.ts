@@ -13,7 +13,7 @@ import { isMissing } from '../platform/files/write.ts';
 import { diff } from '../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { fileVariables, knownTexts } from './access.ts';
-import { canariesIn, newSightings, type Sighting } from './leak-scan.ts';
+import { type Canaries, canariesIn, newSightings, type Sighting } from './leak-scan.ts';
 import type { SealedHoldout } from './mount.ts';
 
 /** A canary was found where it must not be; the message says where, never its text. The run ends. */
@@ -96,12 +96,13 @@ class CanaryGuard implements LeakGuard {
       .filter(({ kind, content }) => kind === 'file' && isUtf8(content))
       .map(({ content }) => content.toString());
     const lines = withoutSealed(text, sealed).split('\n');
+    const canaries = await this.#canaries();
     // A printed line may show a canary in other punctuation. Only the first place of each is found at a time.
     for (let left = lines.length; left > 0; left--) {
-      const all = (await this.#canaries()).find(lines.join('\n'));
-      const seen = all.filter(({ at, marked }) => at > 0 && !marked);
+      const seen = canaries.find(lines.join('\n')).filter(({ at, marked }) => at > 0 && !marked);
       if (seen.length === 0) break;
-      for (const { at } of seen) lines[at - 1] = leftOut;
+      const ends = seen.map((one) => lastLineOf(one, lines, canaries));
+      for (const [n, { at }] of seen.entries()) lines.fill(leftOut, at - 1, ends[n]);
     }
     return lines.join('\n');
   }
@@ -165,6 +166,15 @@ class CanaryGuard implements LeakGuard {
     }
     return seen;
   }
+}
+
+/** The number of the line of the text in which a canary ends: a program may have broken it to fit its screen. */
+function lastLineOf(seen: Sighting, lines: readonly string[], canaries: Canaries): number {
+  const isSeen = ({ file, line }: Sighting) => file === seen.file && line === seen.line;
+  let last = seen.at;
+  while (last < lines.length && !canaries.find(lines.slice(seen.at - 1, last).join('\n')).some(isSeen))
+    last++;
+  return last;
 }
 
 const leakMessage = (where: string, seen: Sighting): string =>

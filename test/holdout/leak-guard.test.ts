@@ -92,6 +92,11 @@ const told: readonly (readonly [string, string, string])[] = [
     'a line of the scenario itself is left out',
   ],
   [
+    'itself in lines of forty columns',
+    'test "kittiwake berthed at quay 4821 beside the northern basin" = draught || { fold -s -w 40 "$0"; exit 1; }\n',
+    'a line of the scenario itself is left out',
+  ],
+  [
     'its trace',
     'set -x\nbasin="northern basin"\ntest "kittiwake berthed gannet $basin" = draught\n',
     'a line of the scenario itself is left out',
