@@ -11,7 +11,8 @@ import type { KeptThread, Run } from './run-context.ts';
 
 /** The conversation of one attempt. */
 export interface AttemptThread {
-  open(key: string): AgentThread | { readonly refused: string };
+  /** One that begins anew has nothing of what was kept under its key. */
+  open(key: string, begins: boolean): AgentThread | { readonly refused: string };
   /** The agent, each of a list by itself; asked only where it can continue the conversation of its task, or need not. */
   continuing(agent: Agent): Agent;
   /** Notes how the agent's call has ended: an agent that did not come to its end has kept nothing. */
@@ -29,8 +30,8 @@ export function attemptThread({ run, node, state, secrets }: LayerContext): Atte
       : agent.each(continuing);
   return {
     continuing,
-    open(key) {
-      const last = recorded(key);
+    open(key, begins) {
+      const last = begins ? undefined : recorded(key);
       if (last !== undefined && (last.sees_holdout === true) !== seesHoldout)
         return { refused: refusalOf(key, node.id, last.node, seesHoldout) };
       return {

@@ -29,9 +29,8 @@ export function threadOf(
 ): AgentThread | { readonly refused: string } | undefined {
   const { thread } = inputs.conversation;
   if (thread === undefined) return undefined;
-  const opened = agent.thread(thread.key);
-  if ('refused' in opened || !thread.begins) return opened;
-  return { ...opened, before: undefined, begins: true };
+  const opened = agent.thread(thread.key, thread.begins);
+  return 'refused' in opened || !thread.begins ? opened : { ...opened, begins: true };
 }
 
 /** Asks in the conversation. Where it cannot be continued, the agent is asked with a summary of the run instead. */

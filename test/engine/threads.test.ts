@@ -183,3 +183,13 @@ test('a node that may read the scenarios is refused a conversation of one that m
       'the conversation "t" has texts of "a", which may not read the scenarios, and "b" may: give "b" a separate thread_id',
   });
 });
+
+test('a node that begins a conversation is not refused one under the same key', async () => {
+  await using it = await temp();
+  const heard: string[] = [];
+  const body =
+    'b [fidelity=full, thread_id=a]; a ["codex.allow_read_scenarios"=true]; c [fidelity=full, "codex.allow_read_scenarios"=true]; start -> b -> a -> c -> done';
+  const { end } = await ran(it.dir, body, talker(heard));
+  expect(heard).toEqual(['b: a <- nothing', 'a: a <- nothing', 'c: a <- a ']);
+  expect(end.state.last_outcome?.status).toBe('success');
+});

@@ -102,8 +102,8 @@ export interface NodeAgent {
   readonly name: string;
   /** Number of this call, 1-based over the run. */
   readonly call: number;
-  /** A conversation as the last committed execution in it left it; or why this node may not continue it. */
-  thread(key: string): AgentThread | { readonly refused: string };
+  /** A conversation as the last committed execution in it left it, or one that begins anew; or why this node may not continue it. */
+  thread(key: string, begins: boolean): AgentThread | { readonly refused: string };
   /** If a limit forbids the call, the report is `failed`. `stop` ends it like the node's signal. */
   ask(task: AgentTask, stop: AbortSignal): Promise<AgentReport>;
   /** Whether anything in the workspace has changed since that time and since the last call. */
