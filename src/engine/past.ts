@@ -6,7 +6,7 @@ import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from 
 import type { Body } from '../core/records/body.ts';
 import type { Exchange } from '../core/records/exchange.ts';
 import type { VisitRecord } from '../core/records/visit.ts';
-import { mayReadHoldout } from '../core/settings/node.ts';
+import { couldReadHoldout, mayReadHoldout } from '../core/settings/node.ts';
 import type { LayerContext } from './layers/layer.ts';
 import type { Run } from './run-context.ts';
 import { bodyText } from './threads.ts';
@@ -34,8 +34,9 @@ export async function preambleFor(
   const { leaks, past } = at.run;
   const clean = async (text: string) => {
     if (text.trim() === '') return '';
-    const plain = past.withoutNames(firstPart(mask(text), leaks !== undefined));
-    return (await leaks?.printable(plain)) ?? plain;
+    const plain = firstPart(mask(text), leaks !== undefined);
+    // First: a line in which a name was replaced would not be recognised.
+    return past.withoutNames((await leaks?.printable(plain)) ?? plain);
   };
   const of: RunPast = await pastOf(at, kind, clean);
   return preambleOf(kind, of);
@@ -88,7 +89,8 @@ function textsOf(
 ): Texts {
   const { outcome } = visit;
   const by = run.graph.nodes.get(visit.node);
-  const isOpen = by !== undefined && (!mayReadHoldout(by) || mayReadHoldout(asking));
+  const couldRead = by === undefined || mayReadHoldout(by) || couldReadHoldout(answer?.attributes ?? {});
+  const isOpen = !couldRead || mayReadHoldout(asking);
   const spoken = visit.answer?.text ?? output;
   const changes = answer?.files?.changes.filter(({ kind }) => kind !== 'dir') ?? [];
   return {

@@ -8,6 +8,7 @@ import type { Run } from '../../src/engine/run-context.ts';
 import { freshState, graphOf } from '../support/graph.ts';
 
 const [secret, dir, sealed] = ['tok-4711-verysecret', '/home/me/runs/01ABC', 'the ninth drawer opens twice'];
+const sealedWithName = `the tenth in ${dir} is locked`;
 const graph = graphOf('goal="Ship."; a; b; a -> b');
 const node = graph.nodes.get('b') ?? raise();
 function raise(): never {
@@ -36,20 +37,25 @@ const visit = (notes: string, more: object = {}): VisitRecord =>
     ...more,
   }) as unknown as VisitRecord;
 
-const exchange = (text: string) => ({
-  ...{ node: 'a', visit: 1, report: JSON.stringify({ kind: 'answered', text }) },
+const exchange = (text: string, attributes: object) => ({
+  ...{
+    node: 'a',
+    visit: 1,
+    report: JSON.stringify({ kind: 'answered', text: `${text}\nSaid.` }),
+    attributes,
+  },
   files: { changes: [{ path: text, change: 'created', kind: 'file' }] },
 });
 
 /** The preamble of node `b` after one execution whose texts are all this one. */
-const after = (text: string, kind: PreambleKind, round_step?: number) => {
+const after = (text: string, kind: PreambleKind, round_step?: number, attributes = {}) => {
   const run = {
     graph,
     leaks: {
       printable: async (of: string) =>
         of
           .split('\n')
-          .filter((line) => !line.includes(sealed))
+          .filter((line) => !line.includes(sealed) && !line.includes(sealedWithName))
           .join('\n'),
     },
     past: {
@@ -58,7 +64,7 @@ const after = (text: string, kind: PreambleKind, round_step?: number) => {
           visit(text),
           visit(text, { node_type: 'tool', steps: 2, context: { set: { 'tool.output': text }, unset: [] } }),
         ],
-        exchanges: [exchange(text)],
+        exchanges: [exchange(text, attributes)],
       }),
       withoutNames: (of: string) => of.replaceAll(dir, '<run>'),
     },
@@ -78,6 +84,7 @@ const pieces = [
   `${dir}/a.ts `,
   `- ${sealed} -\n`,
   `\n${sealed}`,
+  `\n${sealedWithName}\n`,
 ];
 
 test('no text of the run tells a secret, the name of the run or a line of the holdout, also where it is cut', async () => {
@@ -87,7 +94,7 @@ test('no text of the run tells a secret, the name of the run or a line of the ho
       fc.constantFrom(...kinds),
       async (some, kind) => {
         const text = await after(some.join(''), kind);
-        for (const word of [secret, dir, sealed, secret.slice(0, 9), sealed.slice(0, 14)])
+        for (const word of [secret, dir, sealed, 'is locked', secret.slice(0, 9), sealed.slice(0, 14)])
           expect(text).not.toContain(word);
         expect(await after(some.join(''), kind)).toBe(text);
       },
@@ -100,4 +107,12 @@ test('only executions of this round are named', async () => {
   const text = await after('did it', 'compact', 1);
   expect(text).toContain('a@1 (tool)');
   expect(text).not.toContain('a@1 (codergen)');
+});
+
+test('what an agent said that could read the scenarios stays out, though its node may not read them any more', async () => {
+  const could = { 'codex.allow_read_scenarios': 'true' };
+  const texts = [{}, could].map((attributes) =>
+    after('In other words.\nOf it.', 'summary:high', 0, attributes),
+  );
+  expect((await Promise.all(texts)).map((text) => text.includes('  answer:'))).toEqual([true, false]);
 });

@@ -1,5 +1,6 @@
 /** Attributes of nodes that several node types share. */
 import { fidelities } from '../fidelity.ts';
+import { own } from '../json.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
 import { shell } from './shell.ts';
@@ -257,6 +258,10 @@ export const isReadOnly = ({ allowed_write_paths: paths }: Partial<NodeSettings>
 /** Whether the node lets its agent read the holdout. */
 export const mayReadHoldout = ({ settings }: { readonly settings: NodeSettings }): boolean =>
   (Object.keys(holdoutAttribute) as (keyof typeof holdoutAttribute)[]).some((key) => settings[key]);
+
+/** Whether it did when these attributes were recorded: a changed pipeline may have others. */
+export const couldReadHoldout = (recorded: Readonly<Record<string, string>>): boolean =>
+  Object.keys(holdoutAttribute).some((key) => /^\s*(?:1|t|true)\s*$/i.test(own(recorded, key) ?? ''));
 
 /** Attributes of the type `codergen`, whatever agent answers. */
 export const codergenAttributes = {
