@@ -79,9 +79,15 @@ export async function feedback(
   };
 }
 
-/** Bytes of an answer or a tool's output in the context, and those that are searched for holdout lines: a line that is cut would not
- *  be recognised. */
-const most = { output: 4096, searched: 65_536 } as const;
+/** Bytes of an answer or a tool's output in the context. */
+const mostOutput = 4096;
+
+/** Bytes that are searched for holdout lines: a line that is cut would not be recognised. */
+const mostSearched = 65_536;
+
+/** What the context has of an output, without the end of a line whose beginning was cut off; a character is at most four bytes. */
+export const wholeLinesOf = (output: string): string =>
+  Buffer.byteLength(output) > mostOutput - 4 ? output.slice(output.indexOf('\n') + 1) : output;
 
 type Printing = Pick<LeakGuard, 'printable'> | undefined;
 
@@ -113,11 +119,11 @@ export async function latestValues(
 
 /** The end of an artifact; undefined without one. */
 export async function endOfArtifact(path: string, guard: Printing): Promise<string | undefined> {
-  const text = await readSome(path, most.searched, 'tail');
+  const text = await readSome(path, mostSearched, 'tail');
   if (guard === undefined || text === undefined || text === '')
-    return text && tailOf(Buffer.from(text), most.output);
-  const whole = Buffer.byteLength(text) < most.searched - 3 ? text : text.slice(text.indexOf('\n') + 1);
-  return tailOf(Buffer.from(await guard.printable(whole)), most.output);
+    return text && tailOf(Buffer.from(text), mostOutput);
+  const whole = Buffer.byteLength(text) < mostSearched - 3 ? text : text.slice(text.indexOf('\n') + 1);
+  return tailOf(Buffer.from(await guard.printable(whole)), mostOutput);
 }
 
 /** The same, without lines of the holdout that a failing scenario printed. */

@@ -7,6 +7,7 @@ import type { Body } from '../core/records/body.ts';
 import type { Exchange } from '../core/records/exchange.ts';
 import type { VisitRecord } from '../core/records/visit.ts';
 import { couldReadHoldout, mayReadHoldout } from '../core/settings/node.ts';
+import { wholeLinesOf } from './feedback.ts';
 import type { LayerContext } from './layers/layer.ts';
 import type { Run } from './run-context.ts';
 import { bodyText } from './threads.ts';
@@ -116,7 +117,8 @@ function withOutputs(visits: readonly VisitRecord[]): readonly WithOutput[] {
     if (visit.node_type !== 'tool') return { visit, output: '' };
     const { set, unset } = visit.context;
     const output: unknown = own(set as JsonObject, 'tool.output');
-    if (typeof output === 'string') last = output;
+    // The end of a path would not be recognised as that of the run.
+    if (typeof output === 'string') last = wholeLinesOf(output);
     else if (unset.includes('tool.output')) last = '';
     return { visit, output: last };
   });

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { failed, type RepeatedFailure } from '../../src/core/outcome.ts';
-import { feedback, latestValues, toolOutput } from '../../src/engine/feedback.ts';
+import { feedback, latestValues, toolOutput, wholeLinesOf } from '../../src/engine/feedback.ts';
 import { repeatedFailure } from '../../src/engine/stalled-loop.ts';
 import type { Snapshot } from '../../src/workspace/snapshot.ts';
 import { temp } from '../platform/temp.ts';
@@ -88,4 +88,10 @@ test('an answer in the context is its end of 4 KiB at a character boundary, with
     printable: async (text) => text.replace(/é+/, ''),
   });
   expect(early).toEqual({ last_response: 'sealed\n\n' });
+});
+
+test('an output that was cut begins with a whole line: the end of a path tells where the run was', () => {
+  const lines = 'a.c: error\n'.repeat(400);
+  expect(wholeLinesOf(`uns/01ABC/${lines}`.slice(0, 4096))).toMatch(/^a\.c: error\n/);
+  expect(wholeLinesOf(`uns/01ABC/${lines}`.slice(0, 4000))).toMatch(/^uns/);
 });
