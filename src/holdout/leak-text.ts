@@ -3,6 +3,7 @@ import { constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 
 const backslash = 0x5c;
 const newline = 0x0a;
+const escapeSign = 0x1b;
 
 /** Each byte when it is folded: letters in lower case, digits, and all bytes beyond ASCII; 0 for the others. */
 const kept = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -24,9 +25,18 @@ export function fold(text: Buffer): string {
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0;
     if (byte === backslash && blanks.has(bytes[at + 1] ?? 0)) at++;
+    else if (byte === escapeSign) at = escapeEnd(bytes, at);
     else if (kept[byte] !== 0) folded[size++] = kept[byte] as number;
   }
   return folded.toString('latin1', 0, size);
+}
+
+/** The last byte of a terminal's escape sequence, for example of a colour that a program shows a match in. */
+function escapeEnd(bytes: Buffer, from: number): number {
+  if (bytes[from + 1] !== 0x5b) return from;
+  let at = from + 2;
+  while ((bytes[at] ?? 0) >= 0x20 && (bytes[at] ?? 0) < 0x40) at++;
+  return (bytes[at] ?? 0) >= 0x40 && (bytes[at] ?? 0) < 0x7f ? at : from;
 }
 
 /** Consecutive escapes, since some characters are two of them. Only the first backslash of a row starts a match:

@@ -9,7 +9,7 @@ const pipeline = `digraph t {
   goal="Ship the parser."; workdir=work; default_fidelity=compact
   start [shape=Mdiamond]; done [shape=Msquare]
   plan [prompt="Plan it."]
-  show [shape=parallelogram, goal_gate=true, retry_target=plan, tool_command="echo in $PWD/src; cat scripts/scenarios/one.sh"]
+  show [shape=parallelogram, goal_gate=true, retry_target=plan, tool_command="echo in $PWD/src; cat scripts/scenarios/one.sh; sed 's/ninth/\\x1b[31m&\\x1b[0m/' scripts/scenarios/one.sh"]
   build [prompt="Build it."]
   edit [prompt="Edit it.", fidelity=truncate]
   last [prompt="Say it."]
@@ -75,6 +75,7 @@ test('a prompt begins with what its fidelity says, without secrets, names of the
     - show@1 (tool): success
       output:
         in src
+        [a line of the scenario itself is left out]
         [a line of the scenario itself is left out]
     - build@1 (codergen): success
       notes: built

@@ -61,5 +61,12 @@ const secretLines = (sealed: readonly string[]): Secret => ({
   traced: sealed.some((text) => /^[ \t]*set\s.*-\w*x|\bxtrace\b|sh\s+-\w*x/m.test(text)),
 });
 
-const isSecret = (line: string, { lines, traced }: Secret): boolean =>
-  /\bcanary:/i.test(line) || (traced && /^\s*\++ \S/.test(line)) || lines.some((own) => line.includes(own));
+const isSecret = (shown: string, { lines, traced }: Secret): boolean => {
+  const line = shown.replace(colours, '');
+  return (
+    /\bcanary:/i.test(line) || (traced && /^\s*\++ \S/.test(line)) || lines.some((own) => line.includes(own))
+  );
+};
+
+/** A terminal's escape sequences: a program may show a match within a line in another colour. */
+const colours = /\x1b\[[0-?]*[ -/]*[@-~]/g;
