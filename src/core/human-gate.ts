@@ -60,6 +60,19 @@ export function choicesOf(graph: Graph, { id, settings }: Pick<Node, 'id' | 'set
   return { options, text };
 }
 
+/** Whether an edge is that of the option which an outcome of the gate chooses, by label and target. Undefined for a node of another
+ *  type. Of an answer in words it is true for none: the edges decide. */
+export function isChosenAt(
+  graph: Graph,
+  id: string,
+  { label, suggested: [to] }: Pick<Outcome, 'label' | 'suggested'>,
+): ((edge: Edge) => boolean) | undefined {
+  const node = graph.nodes.get(id);
+  if (node === undefined || !isHumanGate(node)) return undefined;
+  const { text } = choicesOf(graph, node);
+  return (edge) => edge !== text && edge.to === to && sameLabel(namedOption(edge).label, label);
+}
+
 /** Whether an edge takes an answer in words. */
 function takesText(edge: Edge): boolean {
   const attribute = present(edge.attrs, 'freeform');

@@ -1,6 +1,7 @@
 /** Chooses the edge by which the run leaves a finished node, and says why. */
 import { asksClass, asksOutcome, type EdgeCondition, evaluate } from './conditions.ts';
 import type { Edge, Graph, ParsedGraph } from './graph.ts';
+import { isChosenAt } from './human-gate.ts';
 import { isFinalConfig, type Outcome } from './outcome.ts';
 import { isAboutWord, normalLabel } from './own-words.ts';
 import type { RouteCandidate } from './records/trace.ts';
@@ -13,7 +14,7 @@ export type Route = Choice & {
 /** The value of a condition's key as text; undefined for a key that nothing has set. */
 export type ConditionLookup = (key: string) => string | undefined;
 
-/** Five steps, in this order: edges whose condition is true; the unconditional edge whose label is the preferred one;
+/** Five steps, in this order (of a human gate first the edge of the option that was chosen): edges whose condition is true; the unconditional edge whose label is the preferred one;
  *  the first suggested id that is an unconditional target; any unconditional edge; none. Ties go to the highest
  *  weight, then to the smallest target id. A node that broke leaves only by a condition that is true, on its own edge or, where it
  *  names `failure_class`, behind conditional nodes; a failure of the configuration only by one that names `failure_class`. */
@@ -22,6 +23,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: Cond
   const reads = new Map(edges.map((edge) => [edge, readBy(edge, lookup)]));
   const choice = chooseEdge(edges, (edge) => reads.get(edge)?.isTrue === true, {
     ...routingInput(graph, outcome),
+    isChosen: isChosenAt(graph, node, outcome),
     takesBroken: (edge) => asksClassBehind(graph, edge, outcome, lookup),
   });
   const isRefused = choice.edge !== undefined && !carries(graph, node, choice.edge, outcome, lookup);
@@ -182,6 +184,8 @@ export type RoutingInput = {
   readonly suggested: readonly string[];
   /** Of a word that the node answered as its outcome: whether an edge is about this word. */
   readonly isAboutWord?: (edge: Edge) => boolean;
+  /** Of a human gate: whether an edge is that of the option that was chosen. */
+  readonly isChosen?: ((edge: Edge) => boolean) | undefined;
 };
 
 export type Choice = {
@@ -196,11 +200,13 @@ export type Choice = {
 export function chooseEdge(
   edges: readonly Edge[],
   isTrue: (edge: Edge) => boolean,
-  { broke, takesBroken, label, suggested, isAboutWord: isAbout }: RoutingInput,
+  { broke, takesBroken, label, suggested, isAboutWord: isAbout, isChosen }: RoutingInput,
 ): Choice {
   const fits = edges.filter((edge) =>
     edge.condition === undefined ? !broke || takesBroken?.(edge) === true : isTrue(edge),
   );
+  const chosen = isChosen && fits.find(isChosen);
+  if (chosen !== undefined) return { edge: chosen, how: howChosen(chosen) };
   const about = isAbout === undefined ? [] : fits.filter(isAbout);
   const conditional = fits.find(
     (edge) =>
@@ -220,6 +226,9 @@ export function chooseEdge(
   const [first = open[0]] = open.filter((edge) => about.includes(edge));
   return first === undefined ? { edge: undefined, how: 'none' } : { edge: first, how: 'unconditional' };
 }
+
+const howChosen = ({ condition, label }: Edge): Choice['how'] =>
+  condition !== undefined ? 'condition' : label === '' ? 'suggested' : 'label';
 
 /** Whether the condition of an edge is about how the node went: its outcome, its word, or the class of its failure. */
 export const asksHowItWent = ({ condition }: Edge): boolean =>

@@ -9,6 +9,7 @@ import {
   type GateOption,
   type gateKeys,
   humanGate,
+  isChosenAt,
   outcomeOfChoice,
   timeoutActionOf,
 } from '../core/human-gate.ts';
@@ -121,14 +122,16 @@ function chosenOutcome(
 ): Outcome | undefined {
   const updates = updatesFor(option, option.label, by);
   const asked = labelAsAsked(graph, node.id, option.label);
-  const outcomes = (option.isNo ? [true] : [false, true]).flatMap((fails) =>
-    // Another edge may have the same label.
-    [asked, ''].map((label) => outcomeOfChoice(option, fails, { label, suggested: [option.to], updates })),
+  const report = { label: asked, suggested: [option.to], updates };
+  const outcomes = (option.isNo ? [true] : [false, true]).map((fails) =>
+    outcomeOfChoice(option, fails, report),
   );
   return outcomes.find((outcome) => {
     const context: Context = { ...inputs.values, ...updates, current_node: node.id, outcome: outcome.status };
     const { edge } = route(graph, node.id, outcome, conditionLookup(context, outcome));
-    return edge?.to === option.to;
+    return (
+      edge !== undefined && (edge === option.edge || isChosenAt(graph, node.id, outcome)?.(edge) === true)
+    );
   });
 }
 

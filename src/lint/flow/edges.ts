@@ -1,6 +1,7 @@
 /** The edges by which a node can be left: calls the router with everything that the node may report. */
 import { evaluate } from '../../core/conditions.ts';
 import type { Edge, Graph } from '../../core/graph.ts';
+import { isChosenAt } from '../../core/human-gate.ts';
 import type { FailureClass } from '../../core/outcome.ts';
 import { isAboutWord } from '../../core/own-words.ts';
 import type { PossibleOutcome } from '../../core/possible-outcomes.ts';
@@ -76,7 +77,8 @@ export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: Ed
   const { label, suggested, ownWord } = words;
   const about = ownWord === true ? { isAboutWord: (edge: Edge) => isAboutWord(fork.graph, edge, label) } : {};
   const takesBroken = (edge: Edge) => mayAskClassBehind(fork.graph, edge);
-  return chooseEdge(fork.edges, isTrue, { broke, takesBroken, label, suggested, ...about });
+  const isChosen = isChosenAt(fork.graph, fork.node, { label, suggested });
+  return chooseEdge(fork.edges, isTrue, { broke, takesBroken, label, suggested, isChosen, ...about });
 }
 
 // A limit on the combinations that are tried; beyond it every edge counts as possible.

@@ -60,6 +60,26 @@ test.for([
     'start ask d b done',
     'success',
   ],
+  // The edge of another option has a condition that is true as well.
+  ...(['', 'outcome=success', '!x'] as const).map(
+    (condition) =>
+      [
+        gate(
+          '',
+          `ask -> a [label=Publish, condition="!x"]; ask -> b [label=Decline, condition="${condition}"]`,
+          ['a', 'b'],
+        ).replace(', condition=""', ''),
+        { choice: 'Decline' },
+        'start ask b done',
+        'success',
+      ] as const,
+  ),
+  [
+    gate('', 'ask -> a [label=Again, condition="!x"]; ask -> a [label="Anew", weight=2]', ['a']),
+    { choice: 'Again' },
+    'start ask a done',
+    'success',
+  ],
 ] as const)('%s answered with %j leads along %s', async ([dot, given, path, outcome]) => {
   await using it = await gateRun(dot);
   await it.start();
