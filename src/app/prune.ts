@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
+import { pausedBy } from '../core/outcome.ts';
 import { layout } from '../core/records/layout.ts';
 import { listRuns, type RunSummary } from '../run/summary.ts';
 import { bytesOf, type KeptFor, keptFor, removeRun } from './remove-run.ts';
@@ -29,8 +30,8 @@ export type Pruned = {
   readonly others: number;
 };
 
-/** Removes the runs that the rules do not keep. Never one that a process works for, that resumes at a time to come, or that cannot
- *  be read. */
+/** Removes the runs that the rules do not keep. Never one that a process works for, that waits for an answer or resumes at a time to
+ *  come, or that cannot be read. */
 export async function pruneRuns(
   runsDir: string,
   rules: PruneRules,
@@ -63,6 +64,8 @@ const isKept = (run: RunSummary, at: number, { olderMs, keep = 0, keepFailed }: 
   (olderMs !== undefined && now - changedAt(run.dir) < olderMs);
 
 async function whyKept(run: RunSummary, { undelivered }: PruneRules, now: number) {
+  // A person may take longer than any rule.
+  if (run.status === pausedBy('answer')) return 'suspended';
   if (run.wakeAt !== null && Date.parse(run.wakeAt) > now) return 'suspended';
   const why = await keptFor(run);
   return why === 'undelivered' && undelivered ? undefined : why;

@@ -161,6 +161,19 @@ test('prune needs a rule, keeps what is running or undelivered, and says what it
   expect(left()).toEqual(['cut']);
 });
 
+test('prune keeps a run that waits for an answer', async () => {
+  const gate = 'one [shape=hexagon]; start -> one; one -> exit [label=Approve]';
+  writeFileSync(
+    join(top, 'gate.dot'),
+    `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; ${gate} }`,
+  );
+  for (const file of ['gate.dot', 'plain.dot'])
+    await asked(['run', file], { runId: file.replace('.dot', '-1') });
+  const pruned = await asked(['prune'], { keep: 0, undelivered: true, json: true });
+  expect(JSON.parse(pruned.out).kept).toMatchObject([{ run_id: 'gate-1', why: 'suspended' }]);
+  expect(left()).toEqual(['gate-1']);
+});
+
 test('prune removes a run when it is older than --older and not among the --keep newest', async () => {
   const long = (ago: number) => new Date(Date.now() - ago * 86_400_000);
   for (const name of ['manifest.json', 'journal.jsonl', 'checkpoint.json', 'result.json'])
