@@ -50,7 +50,7 @@ async function decide(
   executed: ExecutionEnd,
 ): Promise<Stop | Decided> {
   const tookMs = timeOf(run, execution, state);
-  if (executed.kind === 'asks') return asking(run, state, executed.question);
+  if (executed.kind === 'asks') return asking(state, executed.question);
   if (executed.kind !== 'ended') return stopOf(executed);
   const { graph, clock } = run;
   const { cut_ms: _, ...whole } = execution.state;
@@ -80,14 +80,14 @@ const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' }>): St
     : { do: 'finish', ending: failing(executed.reason, executed.disk) };
 
 /** Waiting is no outcome: no edge takes it, and the resume asks the same question. */
-const asking = ({ clock }: Run, before: RunState, question: Question): Stop => ({
+const asking = (before: RunState, question: Question): Stop => ({
   do: 'suspend',
   parked: {
     status: pausedBy('answer'),
     node: question.node,
     reason: `waits for an answer: ${shortText(question.text.replace(/\s+/g, ' '), shown.name)}`,
     wake_at: question.deadline,
-    since: before.question === question ? question.asked_at : clock.now().toISOString(),
+    since: question.asked_at,
   },
   ...(before.question === question ? {} : { question }),
 });

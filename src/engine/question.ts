@@ -51,7 +51,7 @@ export function askedPerson(
   };
 }
 
-/** The recorded question where the same was asked before, with its times; else a new one. */
+/** The recorded question where the same was asked before; else a new one. A changed timeout counts from when it was asked. */
 async function questionOf(
   context: LayerContext,
   { mode, text, options, text_to, default: otherwise, timeout_action, timeoutMs }: QuestionDraft,
@@ -62,7 +62,13 @@ async function questionOf(
     const masked = mask(text);
     return (await run.leaks?.printable(masked)) ?? masked;
   };
-  const asked = clock.now();
+  const asked = (since: string) => ({
+    asked_at: since,
+    deadline:
+      timeoutMs === undefined
+        ? null
+        : new Date(Date.parse(since) + Math.min(timeoutMs, longestMs)).toISOString(),
+  });
   // In the order of the schema: its readers get them so, and the checkpoint is compared as a text.
   const question: Question = {
     id: questionIdOf(node.id, visit),
@@ -75,14 +81,13 @@ async function questionOf(
     text_to,
     default: otherwise,
     timeout_action,
-    asked_at: asked.toISOString(),
-    deadline:
-      timeoutMs === undefined
-        ? null
-        : new Date(asked.getTime() + Math.min(timeoutMs, longestMs)).toISOString(),
+    ...asked(clock.now().toISOString()),
   };
   const before = state.question;
-  return before !== undefined && questionHash(before) === questionHash(question) ? before : question;
+  if (before === undefined || questionHash(before) !== questionHash(question)) return question;
+  const again = { ...question, ...asked(before.asked_at) };
+  const isSame = again.deadline === before.deadline && again.timeout_action === before.timeout_action;
+  return isSame ? before : again;
 }
 
 /** Dates end somewhere: a hundred years. */

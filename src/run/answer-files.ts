@@ -1,6 +1,6 @@
 /** The files of answers to the questions of a run: each is linked once, by the first who answers, and taken by the journal's line of
  *  the execution. */
-import { existsSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonIn } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
@@ -46,10 +46,11 @@ export const answerText = (answer: Answer): string => `${JSON.stringify(answer, 
 /** The answer as its journal's line has it. */
 export const takenFrom = ({ question: _, ...answer }: Answer): TakenAnswer => answer;
 
-/** Moves the answer to an earlier text of the question aside, so that this one can be answered. */
+/** Moves the answer to an earlier text of the question aside, so that this one can be answered. Of several to one text that no
+ *  execution has used the last is kept: one that stayed in the way would end all answering. */
 export function setAnswerAside(runDir: string, { question, question_sha256 }: Answer): void {
   const from = answerFile(runDir, question);
   const to = join(layout(runDir).answers, `${question}.${question_sha256.slice(0, 12)}.json`);
   beforeWrite(from);
-  if (!existsSync(to)) renameSync(from, to);
+  renameSync(from, to);
 }

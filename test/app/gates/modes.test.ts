@@ -2,7 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { resumeRun } from '../../../src/app/run/index.ts';
 import { answerFile } from '../../../src/run/answer-files.ts';
+import { pipelineIn, plainFlags } from '../../support/host.ts';
 import { gateGraph, gateRun, refusalOf } from './gate-run.ts';
 
 const tools = (...ids: readonly string[]): string =>
@@ -150,6 +152,31 @@ test.for([
   },
 );
 
+test.for([
+  ['timeout=48h', '2026-03-03T00:00:00.000Z', 'fail'],
+  ['timeout=24h, timeout_action=fail, default_choice=a', '2026-03-02T00:00:00.000Z', 'fail'],
+  ['default_choice=a', null, 'default'],
+] as const)(
+  'a gate that is edited to "%s" while it waits has the deadline %s',
+  async ([more, deadline, action]) => {
+    const asks = (attributes: string) =>
+      gate(attributes, 'ask -> a [label=A]; ask -> b [label=B]', ['a', 'b']);
+    await using it = await gateRun(
+      asks(more.includes('default') ? 'timeout=24h, default_choice=a' : 'timeout=24h'),
+    );
+    await it.start();
+    it.clock.pass(day / 2);
+    const graph = await pipelineIn(it.dir, asks(more));
+    const again = await resumeRun(it.runDir, graph, { ...plainFlags, acceptChanges: true }, it.host);
+    expect(again).toMatchObject({
+      code: 75,
+      result: { question: { deadline, timeout_action: action, asked_at: '2026-03-01T00:00:00.000Z' } },
+    });
+    expect(it.history().checkpoint.question?.deadline).toBe(deadline);
+    expect(await it.problems()).toEqual([]);
+  },
+);
+
 test('an answer in time counts also where the resume comes after the deadline', async () => {
   await using it = await gateRun(timed('human.default_choice=Reject'));
   await it.start();
@@ -192,9 +219,12 @@ test('an answer to an earlier text of the question is set aside', async () => {
   await it.start();
   await it.answer({ text: 'fine' });
   const file = answerFile(it.runDir, 'ask@1');
-  const answer = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...answer, question_sha256: 'f'.repeat(64) }));
-  expect((await it.resume()).code).toBe(75);
+  for (const text of ['other', 'fine']) {
+    const answer = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...answer, question_sha256: 'f'.repeat(64) }));
+    expect((await it.resume()).code).toBe(75);
+    if (text === 'other') await it.answer({ text });
+  }
   expect(refusalOf(await it.answer({ text: 'again' }))).toBeUndefined();
   expect((await it.resume()).code).toBe(0);
   expect(it.context('human_response')).toBe('again');
