@@ -165,7 +165,8 @@ const host: CommandHost = {
     return {
       input: process.stdin,
       output: process.stderr,
-      interrupt: () => void process.kill(process.pid, 'SIGINT'),
+      // At once: the prompt is answered before a signal of the system would arrive.
+      interrupt: () => void process.emit('SIGINT', 'SIGINT'),
     };
   },
   parting,

@@ -126,7 +126,28 @@ test('SIGQUIT ends a run and its current node at once', async () => {
   await vi.waitFor(() => expect(id !== undefined && isAlive(id)).toBe(false));
 });
 
-test.skipIf(process.platform !== 'linux' || spawnSync('script', ['--version']).status !== 0)(
+const noScript = process.platform !== 'linux' || spawnSync('script', ['--version']).status !== 0;
+
+test.skipIf(noScript)('Ctrl-C at a question ends the process as an interrupted one', async () => {
+  const gate = 'one [shape=hexagon]; start -> one; one -> exit [label=Approve]';
+  await using it = await home({
+    'p.dot': `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]; ${gate} }`,
+  });
+  const inside = `"${process.execPath}" "${cli}" run p.dot --run-id r1; echo $? > code`;
+  const env = cleanEnv({ HOME: it.path, TERM: 'xterm' });
+  const window = spawn('script', ['-qec', inside, '/dev/null'], { cwd: it.path, env });
+  let shown = '';
+  window.stdout.on('data', (piece: Buffer) => {
+    if (shown.includes('then Enter')) return;
+    shown += piece;
+    if (shown.includes('then Enter')) setImmediate(() => window.stdin.write('\x03'));
+  });
+  await once(window, 'close');
+  expect(await it.read('code')).toBe('130\n');
+  expect(await it.json('.factory/runs/r1/checkpoint.json')).toMatchObject({ status: 'paused_answer' });
+});
+
+test.skipIf(noScript)(
   'a terminal window that is closed stops the run in order, and nothing aborts',
   async () => {
     await using it = await home({ 'p.dot': stage('touch $FLAG; exec sleep 1000') });
