@@ -26,8 +26,10 @@ function isProse(bare: string, words: OutcomeWords): boolean {
   if (bare === '' || /^[{[]/.test(bare) || triesInObject(bare)) return false;
   const spoken = spokenIn(bare, words, true);
   if ('problem' in spoken) return false;
-  if ('answer' in spoken) return isPlainSuccess(spoken.answer);
+  if ('answer' in spoken && !isPlainSuccess(spoken.answer)) return false;
   const lines = bare.split('\n');
+  if (tellsFailure(lines)) return false;
+  if ('answer' in spoken) return true;
   return [lines[0] ?? '', lines.at(-1) ?? ''].every((line) => {
     const word = agentWord(beginning(line), words);
     return word === undefined || isPlainSuccess(word);
@@ -40,6 +42,61 @@ const isPlainSuccess = ({ outcome, label = '' }: { readonly outcome: string; rea
 /** The word of `**FAILED**`, `Rejected: no tests` or `fail - it does not start`. */
 const beginning = (line: string): string =>
   /^[\s*_`"'#>[\]-]*([\p{L}_]+)[*_`"'\]]*(?:$|[\s]*[.,;:!(]| [-–—] )/u.exec(line)?.[1] ?? '';
+
+/** Characters of a line, or a sentence, in which a failure is looked for. */
+const most = 300;
+
+/** Whether an answer reports a failure, so that it may be meant as one: prose that only mentions failures in passing does not. */
+function tellsFailure(lines: readonly string[]): boolean {
+  const filled = lines
+    .map((line) => line.trim())
+    .filter((line) => /[\p{L}\p{S}]/u.test(line) && !line.startsWith('```'));
+  if (filled.some((line) => isLineOfFailure(line.slice(0, most)))) return true;
+  return [filled[0] ?? '', filled.at(-1) ?? ''].some(
+    (line) => /[❌✗✘✖⛔🚫]/u.test(line) || line.split(/(?<=[.!?])\s+/).some(isSentenceOfFailure),
+  );
+}
+
+const isLineOfFailure = (line: string): boolean =>
+  shouted.test(line) ||
+  isVerdictOn(line) ||
+  /^(?:fail(?:ed|ure)?|retry|rejected|blocked|aborted)$/i.test(line.replace(aroundWords, ''));
+
+const aroundWords = /^[\s\p{P}\p{S}\d]+|[\s\p{P}\p{S}]+$/gu;
+const badWord = String.raw`(?:fail(?:s|ed|ing|ure)?|retry|rejected|blocked|aborted|incomplete|unsuccessful|unfinished|errors?|broken|not\s.*)`;
+const isBadWord = new RegExp(`^${badWord}(?:$|[*_\`"']*\\s*[.,;:!(–—-])`, 'i');
+
+/** `FAIL` in capitals, but not a count of none. */
+const shouted = /(?<!\b(?:0|no|No|NO|zero)\s+)\bFAIL(?:S|ED|URE|ING)?\b(?!\s*[:=]\s*0\b)/;
+
+/** A line such as `1. Final status — failed`, `<outcome>fail</outcome>` or `failure_reason: no compiler`. */
+function isVerdictOn(line: string): boolean {
+  const [, text] =
+    /^[\s\p{P}\p{S}\d]*(?:[\p{L}\d]+\s+){0,3}?(?:outcome|status|verdict|result|conclusion|overall)\b(?:[\s\p{P}\p{S}]|\b(?:is|was)\b)+(.+)$/iu.exec(
+      line,
+    ) ?? [];
+  if (text !== undefined) {
+    const value = text.replace(/<\/.*$/, '').replace(aroundWords, '');
+    if (isBadWord.test(value)) return true;
+  }
+  return /^[\s\p{P}\p{S}]*failure_?(?:reason|class)["'*\s]*[:=]/iu.test(line);
+}
+
+const undone =
+  '(?:complete|finish|do|fix|solve|implement|build|run|start|succeed|make|get|write|create|access|read|install|compile|proceed|continue)';
+const sentencesOfFailure: readonly RegExp[] = [
+  /^(?:fail(?:ed|ure|s)?|retry|rejected|blocked|aborted|incomplete|unsuccessful|unfinished)(?:\s+(?:because|to|with|on|in|at|due|since|as)\b|\s*$|\s*[.,;:!?(–—-])/i,
+  /^(?:(?!(?:0|no|zero|without)\b)[\p{L}\d]+,?\s+){1,4}?(?:(?:has|have|had|still|again|also)\s+)*(?:fail(?:s|ed)?|(?:is|are|was|were|keeps?)\s+(?:still\s+)?failing)(?:\s*$|\s*[.,;:!(–—-]|\s+(?:because|to|with|on|in|at|due|since|as|again)\b)/iu,
+  new RegExp(
+    `^(?:[\\p{L}\\d]+,?\\s+){0,4}?(?:(?:could|can|did|do|does|have|has|was|were|am|is|are)(?:\\s+not|n[’']t)|cannot|unable\\s+to)(?:\\s+(?:been|be|able|to|yet|fully|even))*\\s+${undone}(?:d|ed|ished|ne|t|n)?\\b`,
+    'iu',
+  ),
+  /^(?:[\p{L}\d]+,?\s+){0,4}?not\s+(?:yet\s+)?(?:done|finished|complete|completed|working|passing|ready|possible|successful)\b/iu,
+];
+const isSentenceOfFailure = (sentence: string): boolean => {
+  const words = sentence.slice(0, most).replace(/^[\s\p{P}\p{S}\d]+/u, '');
+  return sentencesOfFailure.some((form) => form.test(words));
+};
 
 const verdictKeys =
   'outcome|status|verdict|result|success|passed|failure_?reason|preferred_(?:next_)?label|suggested_next_ids|context_updates|verification_plan';
