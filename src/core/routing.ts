@@ -96,9 +96,13 @@ function* passedOnBy(
 function asksClassBehind(graph: Graph, first: Edge, outcome: Outcome, lookup: ConditionLookup): boolean {
   const input = { ...routingInput(graph, outcome), broke: false };
   for (const { condition } of passedOnBy(graph, first, input, lookup))
-    if (condition !== undefined) return namesKey(condition, asksClass);
+    if (condition !== undefined) return namesKey(condition, asksClass) && !isTrueOfSuccess(condition, lookup);
   return false;
 }
+
+/** Whether a condition would hold for a success too: `failure_class!=infra` alone asks for no failure. */
+const isTrueOfSuccess = (condition: EdgeCondition, lookup: ConditionLookup): boolean =>
+  evaluate(condition, (key) => (asksOutcome(key) ? 'success' : asksClass(key) ? '' : (lookup(key) ?? '')));
 
 /** Whether an edge behind conditional nodes may ask for the class of a failure. */
 export function mayAskClassBehind(graph: Graph, first: Edge): boolean {

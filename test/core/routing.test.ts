@@ -21,6 +21,12 @@ test.for([
   ['outcome=fail && context.failure_class!=transient_infra', hung, undefined],
   ['outcome=fail && failure_class!=transient_infra', failed('crashed', 'agent', { broke: true }), 'd'],
   ['failure_class=timeout', hung, 'd'],
+  // A success would go the same way: nothing there asks for a failure.
+  ['failure_class!=infra', hung, undefined],
+  ['!(failure_class=infra)', hung, undefined],
+  ['outcome=success || failure_class=timeout', hung, undefined],
+  ['outcome!=success && failure_class!=infra', hung, 'd'],
+  ['failure_class', hung, 'd'],
   // Nothing there is about what broke.
   ['outcome=fail', hung, undefined],
   ['outcome=fail', failed('no', 'product'), 'd'],
