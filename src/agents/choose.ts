@@ -1,10 +1,9 @@
 /** Which agent answers, and why that one. */
-import { agentNames } from '../core/contracts/agent.ts';
-import type { Environment } from '../core/contracts/process.ts';
+import { type AgentName, agentNames } from '../core/contracts/agent.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { own } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
-import { agentsForProvider, providerOfModel } from '../core/providers.ts';
+import { agentsForProvider } from '../core/providers.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { agentKinds } from './index.ts';
 import { effortProblem } from './openai/plan.ts';
@@ -16,7 +15,7 @@ import {
   modelFlags,
   wordOf,
 } from './plan.ts';
-import { servingAgent } from './serving.ts';
+import { providerAgainst, servingAgent } from './serving.ts';
 
 /** Decides who answers: the override for tests, then the node, the flags, the environment, a key, the bundled script.
  *  Nothing of these is a problem, and so is an agent that cannot work here. Pure. */
@@ -33,7 +32,7 @@ export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan }
   const unknown = effortProblem(effort, '--effort');
   if (unknown !== undefined) return unknown;
   const asked = askedFor(request);
-  if (asked !== undefined) return planFor(asked.word, asked.by, withoutForeignModels(asked, request));
+  if (asked !== undefined) return planFor(asked.word, asked.by, withoutRunsModel(asked, request));
   if (wordOf(request.env['OPENAI_API_KEY']) !== undefined)
     return planFor('openai', 'OPENAI_API_KEY', request);
   if (request.script !== undefined)
@@ -49,24 +48,28 @@ export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan }
   );
 }
 
-/** For an agent that a provider has chosen: the request without models of other providers, which flags and environment name for the
- *  agent of the run. */
-function withoutForeignModels({ by }: { readonly by: string }, request: AgentRequest): AgentRequest {
-  const { provider = '', flagBy, typedModel, env } = request;
-  if (by !== `llm_provider=${provider}`) return request;
-  const model = flagBy === undefined ? request.model : typedModel;
+/** For an agent that a provider has chosen: the request without the model of the agent of the run that continues. */
+const withoutRunsModel = ({ by }: { readonly by: string }, request: AgentRequest): AgentRequest =>
+  by === `llm_provider=${request.provider ?? ''}` && request.flagBy !== undefined
+    ? { ...request, model: request.typedModel }
+    : request;
+
+/** The request without models of other providers than the agent's: flags and environment name one for the agent of the run, which may
+ *  be another. */
+function withoutForeignModels(name: AgentName, request: AgentRequest): AgentRequest {
+  const { env, model } = request;
+  const isForeign = (one: string | undefined): boolean =>
+    wordOf(one) !== undefined && providerAgainst(name, env, {}, one?.trim() ?? '') !== undefined;
   return {
     ...request,
-    env: ownModelsOnly(env, provider),
-    model: isForeign(model, provider) ? undefined : model,
+    env: isForeign(env['FACTORY_MODEL']) ? { ...env, FACTORY_MODEL: undefined } : env,
+    model: isForeign(model) ? undefined : model,
   };
 }
 
-const isForeign = (model: string | undefined, provider: string): boolean =>
-  ![undefined, provider].includes(providerOfModel(model?.trim() ?? ''));
-
-const ownModelsOnly = (env: Environment, provider: string): Environment =>
-  isForeign(env['FACTORY_MODEL'], provider) ? { ...env, FACTORY_MODEL: undefined } : env;
+/** Whether the words choose one agent for the whole run: its model is the user's word. */
+const isOfRun = (words: string, chosenBy: string): boolean =>
+  !words.includes(',') && chosenBy !== "the node's agent.backend" && !chosenBy.startsWith('llm_provider=');
 
 /** The word that chooses the agent, strongest source first. */
 function askedFor({
@@ -119,7 +122,7 @@ function planFor(
   request: AgentRequest,
 ): { readonly plan: AgentPlan } | AgentProblem {
   const list = words.split(',').map((word) => word.trim());
-  if (list.length === 1) return planForOne(words, chosenBy, request);
+  if (list.length === 1) return planForOne(words, chosenBy, request, isOfRun(words, chosenBy));
   if (list.includes('') || new Set(list).size < list.length) {
     return agentProblem(
       'agent-list',
@@ -130,7 +133,7 @@ function planFor(
   const agents: AgentPlan[] = [];
   let first: Diagnostic | undefined;
   for (const word of list) {
-    const one = planForOne(word, chosenBy, request);
+    const one = planForOne(word, chosenBy, request, false);
     if ('plan' in one) agents.push(one.plan);
     else if (['agent-key', 'agent-script-missing'].includes(one.problem.code)) {
       first ??= one.problem;
@@ -157,13 +160,20 @@ function planForOne(
   word: string,
   chosenBy: string,
   request: AgentRequest,
+  ofRun: boolean,
 ): { readonly plan: AgentPlan } | AgentProblem {
   const name = agentNames.find((known) => known === word);
   if (name === undefined) return unknownAgent(word, chosenBy);
-  const planned = agentKinds[name].plan(request, chosenBy);
+  const own = ofRun ? request : withoutForeignModels(name, request);
+  const planned = agentKinds[name].plan(own, chosenBy);
   if ('problem' in planned) return planned;
-  const create: AgentPlan['create'] = async (deps) =>
-    servingAgent(await planned.create(deps), name, deps.env);
+  const withheld = [request.model, request.env['FACTORY_MODEL']].filter(
+    (model) => wordOf(model) !== undefined && model !== own.model && model !== own.env['FACTORY_MODEL'],
+  );
+  const create: AgentPlan['create'] = async (deps) => {
+    const env = own.env === request.env ? deps.env : { ...deps.env, FACTORY_MODEL: undefined };
+    return servingAgent(await planned.create({ ...deps, env }), name, deps.env, withheld[0]);
+  };
   return { plan: { name, chosenBy, ...planned, create } };
 }
 

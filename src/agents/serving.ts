@@ -39,20 +39,26 @@ export const providerAgainst = (
   });
 
 /** The agent, which uses its own default model for a task that names one of another provider; of each such model the log says it
- *  once. */
-export function servingAgent(agent: Agent, name: AgentName, env: Environment): Agent {
+ *  once, and so of `withheld`, the model of the run that the agent has not got. */
+export function servingAgent(agent: Agent, name: AgentName, env: Environment, withheld?: string): Agent {
   const reported = new Set<string>();
+  const report = (task: AgentTask, model: string, provider: string | undefined): void => {
+    if (!reported.has(model))
+      task.log('warn', `the agent ${name} has no models of ${provider}: its own default model is used`, {
+        model,
+      });
+    reported.add(model);
+  };
   return {
     ...agent,
     serving(task: AgentTask): AgentTask {
       const { model, ...others } = task;
+      const special = (task.settings as { readonly [key: string]: unknown })[`${name}.model`];
+      if (model === undefined && withheld !== undefined && special === undefined)
+        report(task, withheld, providerAgainst(name, env, {}, withheld));
       const provider = model === undefined ? undefined : providerAgainst(name, env, task.settings, model);
       if (model === undefined || provider === undefined) return task;
-      if (!reported.has(model))
-        task.log('warn', `the agent ${name} has no models of ${provider}: its own default model is used`, {
-          model,
-        });
-      reported.add(model);
+      report(task, model, provider);
       return others;
     },
   };

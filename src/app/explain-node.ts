@@ -173,9 +173,11 @@ async function agentFor(
   }
   const { plan } = chosen;
   const each = (plan.agents ?? [plan]).map((one) => modelsOfNode(one, node.settings, env));
+  const models = new Set(each.flatMap((one) => one.models));
+  // Of several agents another one may have it.
+  const withheld = new Set(each.flatMap((one) => one.withheld).filter((one) => !models.has(one)));
   return {
     ...{ name: plan.name, describe: plan.describe, by: plan.chosenBy },
-    models: [...new Set(each.flatMap(({ models }) => models))],
-    withheld: [...new Set(each.flatMap(({ withheld }) => withheld))],
+    ...{ models: [...models], withheld: [...withheld] },
   };
 }

@@ -57,6 +57,23 @@ test('an agent that a provider has chosen does not get the model that flags name
   expect([model(run), model({ ...run, typedModel: 'local' })]).toEqual([undefined, 'local']);
 });
 
+test('only an agent that is chosen for the whole run gets the model that flags name, whatever its provider', () => {
+  const models = (request: Partial<AgentRequest>) => {
+    const chosen = chooseAgent({ env: {}, programs: both, ...request });
+    return 'plan' in chosen
+      ? (chosen.plan.agents ?? [chosen.plan]).map(({ model = '' }) => model)
+      : chosen.problem.code;
+  };
+  const model = 'gpt-5.2';
+  expect(models({ flag: 'claude', model })).toEqual([model]);
+  expect(models({ flag: 'codex,claude', model })).toEqual([model, '']);
+  expect(models({ flag: 'codex', nodeBackend: 'claude', model })).toEqual(['']);
+  expect(models({ flag: 'codex', nodeBackend: 'command', model })).toEqual([model]);
+  // A server of the user's own has other names.
+  const env = { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' };
+  expect(models({ flag: 'codex', nodeBackend: 'claude', model, env })).toEqual([model]);
+});
+
 /** The settings of a node with these attributes, under a sheet. */
 const settingsOf = (attributes: string, sheet = '') =>
   graphOf(`model_stylesheet="${sheet}"; a [${attributes}]`).nodes.get('a')?.settings as NodeSettings;

@@ -82,6 +82,15 @@ test('a sheet written for another provider sends none of its names to the model 
   expect(run.models).toEqual(['mine', 'own-name']);
 });
 
+test('an agent that a provider chooses gets no model of another one from FACTORY_MODEL', async () => {
+  await using run = await ran('* { provider: anthropic; }', { FACTORY_MODEL: 'gpt-5' });
+  expect(run.told.code, run.told.err).toBe(0);
+  expect(run.claude).not.toContain('gpt-5');
+  expect(run.told.err.match(/claude has no models of openai: its own default model is used/g)).toHaveLength(
+    1,
+  );
+});
+
 test('a resume keeps the agents that the providers have chosen, whatever can work there then', async () => {
   await using run = await ran(two, { FACTORY_MODEL: 'gpt-5' }, { maxSteps: '2' });
   expect(run.told.code).toBe(1);
