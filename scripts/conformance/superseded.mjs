@@ -12,8 +12,16 @@ const superseded = [
     /exit code: expected 1 or 2, got 0|expected 0 records/,
     'subgraphs are supported',
   ],
-  ['valid-reject-v1-shapes', /^step 2 \(diamond\)/, 'diamonds are part of the language'],
-  ['valid-reject-v1-types', /^step 2 \(conditional\)/, 'conditionals are part of the language'],
+  [
+    'valid-reject-v1-shapes',
+    /^step [12] \((?:hexagon|diamond)\)/,
+    'human gates and diamonds are part of the language',
+  ],
+  [
+    'valid-reject-v1-types',
+    /^step [12] \((?:wait_human|conditional)\)/,
+    'human gates and conditionals are part of the language',
+  ],
   ['verify-workdir-rejected', /^step [12] \((absolute|parent)\)/, 'refused before the run'],
   ['quirk-retry-negative', /./, 'refused before the run'],
   ['fake-alias-env', /^exit code: expected 0, got 1/, 'an exit reached from a failed node fails the run'],
