@@ -236,10 +236,8 @@ function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Co
       if (facts.output === undefined || facts.output === '') delete context[key];
       else context[key] = facts.output;
     }
-  for (const [key, value] of Object.entries(facts.latest ?? {})) {
-    if (value === '') delete context[key];
-    else put(context, key, value);
-  }
+  // Prompts and conditions name these: an empty one is a value, too.
+  for (const [key, value] of Object.entries(facts.latest ?? {})) put(context, key, value);
   context['current_node'] = facts.node;
   context['outcome'] = outcome.status;
   return context;

@@ -95,7 +95,7 @@ type Printing = Pick<LeakGuard, 'printable'> | undefined;
 export const toolOutput = async (nodeDir: string, guard: Printing): Promise<string> =>
   (await endOfArtifact(nodeLayout(nodeDir).toolStdout, guard)) ?? '';
 
-/** The values of the keys about the latest answer and output that a graph names; an empty one has no value any more. */
+/** The values of the keys about the latest answer and output that a graph names. */
 export async function latestValues(
   { node, type, executable }: Pick<StepFacts, 'node' | 'type' | 'executable'>,
   nodeDir: string,

@@ -33,6 +33,18 @@ test('conditions, prompts and commands read the answers and the streams that the
   expect(Object.keys(it.json(`${at}/checkpoint.json`).context)).not.toContain('response.build');
 });
 
+test('of a tool that printed nothing a prompt has the empty text, and a condition finds it set', async () => {
+  await using it = await house({
+    'p.dot': `digraph g { workdir="none"; agent_script="agent.json"; start [shape=Mdiamond]; done [shape=Msquare]
+      check [shape=parallelogram, tool_command="true"]; build [prompt="Errors: [$context.tool_stderr]"]
+      start -> check; check -> build [condition="command.output=''"]; build -> done [condition="outcome=success"] }`,
+    'agent.json': answering(),
+  });
+  const ran = await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
+  expect(ran.code, ran.err.slice(-1500)).toBe(0);
+  expect(it.read(`${at}/build/prompt.md`)).toBe('Errors: []\n');
+});
+
 test('a run whose graph names none of the keys has none of them', async () => {
   await using it = await house({ 'p.dot': pipeline('plan -> done'), 'agent.json': answering({ text: 'x' }) });
   await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
