@@ -24,7 +24,7 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: Cond
   const choice = chooseEdge(edges, (edge) => reads.get(edge)?.isTrue === true, {
     ...routingInput(graph, outcome),
     isChosen: isChosenAt(graph, node, outcome),
-    takesBroken: (edge) => asksClassBehind(graph, edge, outcome, lookup),
+    takesBroken: (edge) => asksClassBehind(graph, edge, routingInput(graph, outcome), lookup),
   });
   const isRefused = choice.edge !== undefined && !carries(graph, node, choice.edge, outcome, lookup);
   const { edge, how }: Choice = isRefused ? { edge: undefined, how: 'none' } : choice;
@@ -83,9 +83,9 @@ function* passedOnBy(
   lookup: ConditionLookup,
 ): Generator<Edge> {
   const seen = new Set<string>();
-  for (let edge: Edge | undefined = first; edge !== undefined && !seen.has(edge.to); ) {
+  for (let edge: Edge | undefined = first; edge !== undefined; ) {
     yield edge;
-    if (graph.nodes.get(edge.to)?.type !== 'conditional') return;
+    if (seen.has(edge.to) || graph.nodes.get(edge.to)?.type !== 'conditional') return;
     seen.add(edge.to);
     const next: readonly Edge[] = leaving(graph).get(edge.to) ?? [];
     edge = chooseEdge(next, (one) => readBy(one, lookup).isTrue, input).edge;
@@ -93,9 +93,13 @@ function* passedOnBy(
 }
 
 /** Whether the edge that is taken behind conditional nodes asks for the class of the failure: there is a way for nodes that broke. */
-function asksClassBehind(graph: Graph, first: Edge, outcome: Outcome, lookup: ConditionLookup): boolean {
-  const input = { ...routingInput(graph, outcome), broke: false };
-  for (const { condition } of passedOnBy(graph, first, input, lookup))
+export function asksClassBehind(
+  graph: Graph,
+  first: Edge,
+  input: RoutingInput,
+  lookup: ConditionLookup,
+): boolean {
+  for (const { condition } of passedOnBy(graph, first, { ...input, broke: false }, lookup))
     if (condition !== undefined) return namesKey(condition, asksClass) && !isTrueOfSuccess(condition, lookup);
   return false;
 }

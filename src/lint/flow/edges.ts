@@ -5,7 +5,14 @@ import { isChosenAt } from '../../core/human-gate.ts';
 import type { FailureClass } from '../../core/outcome.ts';
 import { isAboutWord } from '../../core/own-words.ts';
 import type { PossibleOutcome } from '../../core/possible-outcomes.ts';
-import { byWeightThenName, type Choice, chooseEdge, mayAskClassBehind } from '../../core/routing.ts';
+import {
+  asksClassBehind,
+  byWeightThenName,
+  type Choice,
+  chooseEdge,
+  mayAskClassBehind,
+  type RoutingInput,
+} from '../../core/routing.ts';
 import { type Comparison, comparisons, contextKey, valuesFor } from './comparisons.ts';
 
 /** The report of an attempt in addition to its status, and the context for the router. */
@@ -63,8 +70,14 @@ export function forkOf(graph: Graph, node: string, leaving: readonly Edge[]): Fo
   };
 }
 
-/** The edge taken after an attempt with this report. */
-export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: EdgeWords): Choice {
+/** The edge taken after an attempt with this report. `behind`: whether an edge behind conditional nodes asks for the class of the failure,
+ *  where that is not decided by the report, since keys of their conditions are not among its context. */
+export function choose(
+  fork: Fork,
+  { status, broke }: PossibleOutcome,
+  words: EdgeWords,
+  behind?: (edge: Edge) => boolean,
+): Choice {
   const known = new Map([
     ...words.context,
     ['outcome', status],
@@ -76,10 +89,13 @@ export function choose(fork: Fork, { status, broke }: PossibleOutcome, words: Ed
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, value);
   const { label, suggested, ownWord } = words;
   const about = ownWord === true ? { isAboutWord: (edge: Edge) => isAboutWord(fork.graph, edge, label) } : {};
-  const takesBroken = (edge: Edge) => mayAskClassBehind(fork.graph, edge);
+  const input: RoutingInput = { broke, label, suggested, ...about };
+  const takesBroken = behind ?? ((edge: Edge) => asksClassBehind(fork.graph, edge, input, value));
   const isChosen = isChosenAt(fork.graph, fork.node, { label, suggested });
-  return chooseEdge(fork.edges, isTrue, { broke, takesBroken, label, suggested, isChosen, ...about });
+  return chooseEdge(fork.edges, isTrue, { ...input, takesBroken, isChosen });
 }
+
+const mayAsk = (fork: Fork) => (edge: Edge) => mayAskClassBehind(fork.graph, edge);
 
 // A limit on the combinations that are tried; beyond it every edge counts as possible.
 const mostTries = 3000;
@@ -94,8 +110,10 @@ export function waysOf(fork: Fork, giving: PossibleOutcome): readonly Way[] {
   let tries = Math.min(mostTries, Math.ceil(mostWork / (edges.length + 1)));
   for (const words of allEdgeWords(fork, giving)) {
     if (tries-- === 0 || found.size === most) break;
-    const way = choose(fork, giving, words);
-    if (!found.has(way.edge)) found.set(way.edge, way);
+    for (const behind of giving.broke ? [mayAsk(fork), () => false] : [undefined]) {
+      const way = choose(fork, giving, words, behind);
+      if (!found.has(way.edge)) found.set(way.edge, way);
+    }
   }
   if (tries < 0 || !fork.sure) {
     for (const edge of edges) {

@@ -242,27 +242,48 @@ function simulated(graph: Graph, witness: readonly WitnessStep[]): readonly stri
   return [...steps.map(({ node }) => node.id), ...(goes === undefined ? [] : [goes])];
 }
 
+/** Whether each example run of the graph's findings is one of the engine. Returns how many there are. */
+function checkExamples(graph: Graph): number {
+  let seen = 0;
+  for (const { code, witness, message } of ofRuns(graph)) {
+    if (witness === undefined) continue;
+    seen++;
+    const { route, ending } = follow(graph, witness);
+    expect([message, route]).toEqual([message, claimed(witness)]);
+    expect([message, simulated(graph, witness)]).toEqual([message, claimed(witness)]);
+    if (code === 'failure-to-success') expect([message, ending?.ok]).toEqual([message, true]);
+    if (code === 'outcome-uncovered') expect(ending?.reason).toMatch(/^no route from node/);
+    if (code === 'endless-cycle') expect(route.slice(0, -1)).toContain(route.at(-1));
+  }
+  return seen;
+}
+
 test('every example run can be made with the engine, and shows the problem of its finding', () => {
   let seen = 0;
   fc.assert(
     fc.property(
       graphs([...ofOutcomes, ...ofWords], ['tool', 'agent', 'verification', 'conditional']),
       (graph) => {
-        for (const { code, witness, message } of ofRuns(graph)) {
-          if (witness === undefined) continue;
-          seen++;
-          const { route, ending } = follow(graph, witness);
-          expect([message, route]).toEqual([message, claimed(witness)]);
-          expect([message, simulated(graph, witness)]).toEqual([message, claimed(witness)]);
-          if (code === 'failure-to-success') expect([message, ending?.ok]).toEqual([message, true]);
-          if (code === 'outcome-uncovered') expect(ending?.reason).toMatch(/^no route from node/);
-          if (code === 'endless-cycle') expect(route.slice(0, -1)).toContain(route.at(-1));
-        }
+        seen += checkExamples(graph);
       },
     ),
     { numRuns: 60 },
   );
   expect(seen).toBeGreaterThan(40);
+});
+
+test.each([
+  ['whose condition leads back to it', 'a -> b; b -> b [condition="failure_class=timeout"]; b -> done'],
+  [
+    'where another condition is taken first',
+    'a -> b; b -> done; b -> bad [condition="outcome=fail"]; b -> done [condition="outcome=fail && failure_class!=product"]',
+  ],
+])('so can those of a node that broke before a conditional node %s', (_, edges) => {
+  const graph = graphOf(
+    `start [shape=Mdiamond]; done [shape=Msquare]; bad [shape=Msquare, outcome=fail]
+     a [${shapes.tool}]; b [${shapes.conditional}]; start -> a; ${edges}; a -> done; a -> bad [condition="outcome=skipped"]`,
+  );
+  expect(checkExamples(graph)).toBeGreaterThan(0);
 });
 
 test('an outcome is reported as uncovered only if no run leaves the node with it', () => {
