@@ -50,7 +50,7 @@ export const visitsInRound = ({ visits, visits_before = {} }: RunState, node: st
   (own(visits, node) ?? 0) - (own(visits_before, node) ?? 0);
 
 /** How often the run has begun again: a restart counts with the first execution after it, since the limit may refuse it. */
-export const roundsBegun = ({ restarts = 0, round_step, steps }: RunState): number =>
+export const restartCount = ({ restarts = 0, round_step, steps }: RunState): number =>
   restarts > 0 && steps === round_step ? restarts - 1 : restarts;
 
 /** Why the round does not begin, or undefined. */

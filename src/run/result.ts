@@ -10,7 +10,7 @@ import { divergenceSchema } from '../core/records/exchange.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { commitSchema, type RunResult, runResultSchema } from '../core/records/result.ts';
-import { roundsBegun } from '../core/rounds.ts';
+import { restartCount } from '../core/rounds.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readSome } from '../platform/files/read.ts';
 import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
@@ -46,7 +46,7 @@ export async function resultOf(
     stages: state.steps,
     failed_stages: visits.failed,
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
-    ...(roundsBegun(state) === 0 ? {} : { restarts: roundsBegun(state) }),
+    ...(restartCount(state) === 0 ? {} : { restarts: restartCount(state) }),
     ...(visits.denied.length === 0 ? {} : { denied: [...visits.denied] }),
     elapsed_ms: state.elapsed_ms,
     spent: state.spent ?? nothingSpent,
