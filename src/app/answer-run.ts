@@ -73,7 +73,7 @@ export async function answerRun(
     question: question.id,
     ...given,
     ...(text === undefined ? {} : { text: mask(text) }),
-    by: (request.by?.trim() || thisUser()).slice(0, longestAnswer.by),
+    by: mask(request.by?.replace(/\s+/g, ' ').trim() || thisUser()).slice(0, longestAnswer.by),
     at: at.toISOString(),
     from: request.from,
     question_sha256: questionHash(question),

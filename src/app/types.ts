@@ -23,7 +23,7 @@ export type Host = {
   readonly parting?: (command: string) => void;
   /** Called when nothing refuses the run any more: right before its first node, or when it begins to wait for its time. */
   readonly onBegin?: (runDir: string) => void;
-  /** Asks the person at this process. Undefined: nobody answered, and the run stays suspended. The signal fires when the question is
+  /** Asks the person at this process. Undefined: there is no answer, and the run stays suspended. The signal fires when the question is
    *  answered elsewhere. */
   readonly ask?: (
     question: Question,

@@ -15,6 +15,9 @@ export const isHumanGate = ({ type }: Pick<Node, 'type'>): boolean => type === h
 /** Whether a run of the graph may ask a person. */
 export const asksPeople = ({ nodes }: Graph): boolean => [...nodes.values()].some(isHumanGate);
 
+/** Attributes with the text of the question, the strongest first. */
+export const questionKeys = ['prompt', 'question', 'label'] as const;
+
 /** Context keys that an answer sets. */
 export const gateKeys = [
   'human.gate.selected',

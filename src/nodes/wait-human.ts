@@ -11,6 +11,7 @@ import {
   humanGate,
   isChosenAt,
   outcomeOfChoice,
+  questionKeys,
   timeoutActionOf,
 } from '../core/human-gate.ts';
 import { type Context, failed, type Outcome, succeeded } from '../core/outcome.ts';
@@ -58,9 +59,9 @@ const noPerson: Pick<TakenAnswer, 'by' | 'at'> = { by: '', at: '' };
 
 /** The question with its references expanded, or why it cannot be asked. */
 function questionText(settings: GateSettings, { inputs, node }: NodeContext): string | Outcome {
-  const written = [settings.prompt, settings.question, settings.label].find(
-    (text) => text !== undefined && text.trim() !== '',
-  );
+  const written = questionKeys
+    .map((key) => settings[key])
+    .find((text) => text !== undefined && text.trim() !== '');
   const whole =
     written?.startsWith('@') === true ? (inputs.prompt(written) ?? written) : (written ?? node.id);
   const expanded = inputs.expand(whole, 'prompt');

@@ -35,7 +35,7 @@ export function checkAnswers(runDir: string, records: readonly RunRecord[], foun
   }
 }
 
-/** A run that asks nobody may have a node with the name of the folder. */
+/** A run without human gates may have a node with the name of the folder. */
 const asksIn = (runDir: string, records: readonly RunRecord[]): boolean =>
   !records.some((record) => record.type === 'Visit' && record.node === basename(layout(runDir).answers));
 

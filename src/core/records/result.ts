@@ -43,7 +43,7 @@ const ofGates = once(() => ({
     .object({
       people: z.int().nonnegative(),
       automatic: z.int().nonnegative().describe('By `--auto-answer`'),
-      timeouts: z.int().nonnegative().describe('Nobody answered in time'),
+      timeouts: z.int().nonnegative().describe('Questions without an answer in time'),
     })
     .exactOptional()
     .describe('How many answers its human gates got; absent without any'),

@@ -1,6 +1,6 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
 import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
-import { humanGate, isHumanGate } from '../../core/human-gate.ts';
+import { humanGate, isHumanGate, questionKeys } from '../../core/human-gate.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
 import { mayLackGoal, nodeKeys, type Reference, references } from '../../core/references.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
@@ -68,7 +68,7 @@ function expanded(node: Node, type: string) {
 }
 
 const question = ({ attrs }: Node): Attribute | undefined =>
-  present(attrs, 'prompt') ?? present(attrs, 'question') ?? present(attrs, 'label');
+  questionKeys.map((key) => present(attrs, key)).find((attribute) => attribute !== undefined);
 
 function asks({ attrs, settings }: Node): Attribute | undefined {
   const file = present(attrs, 'prompt_file');

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { answerRun } from '../../../src/app/answer-run.ts';
 import { resumeRun } from '../../../src/app/run/index.ts';
 import { answerFile } from '../../../src/run/answer-files.ts';
 import { pipelineIn, plainFlags } from '../../support/host.ts';
@@ -239,5 +240,15 @@ test('secrets of the environment are masked in an answer in words', async () => 
   await it.resume();
   expect(it.visits()[1]?.answer?.text).toBe('use ***');
   expect(it.context('human_response')).toBe('use ***');
+  expect(await it.problems()).toEqual([]);
+});
+
+test('the name of who answers is one line, without secrets of that process', async () => {
+  await using it = await gateRun(words);
+  await it.start();
+  const host = { clock: it.clock, env: { API_TOKEN: 'hush-0123456789' } };
+  await answerRun(it.runDir, { text: 'go', by: 'ada\n hush-0123456789', from: 'command' }, host);
+  await it.resume();
+  expect(it.context('human.gate.by')).toBe('ada ***');
   expect(await it.problems()).toEqual([]);
 });
