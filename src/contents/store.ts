@@ -55,6 +55,8 @@ export class ContentStore {
   /** Packs that were written since the last flush. */
   private readonly unflushed = new Set<string>();
   private hasNew = false;
+  /** The end of the last flush. */
+  private flushing: Promise<unknown> = Promise.resolve();
   /** What was read last. */
   private window = { pack: '', at: 0, bytes: Buffer.alloc(0) };
 
@@ -281,14 +283,31 @@ export class ContentStore {
   /** All that was committed is on disk when this settles. The first time that of other processes too: what a killed one has left
    *  counts as there. */
   async flush(): Promise<void> {
+    // One after another: what one has taken on is on disk when the next one settles.
+    const flushing = this.flushing.then(() => this.flushNow());
+    this.flushing = flushing.catch(() => undefined);
+    return flushing;
+  }
+
+  private async flushNow(): Promise<void> {
     if (this.unflushed.size === 0) return;
-    for (const name of this.areFlushed ? this.unflushed : this.names()) {
-      const pack = this.openPack(name);
-      if (pack !== undefined) await about(join(this.dir, name), flushed(pack)).finally(() => closeSync(pack));
-    }
+    // Packs that grow meanwhile belong to the next flush.
+    const [names, hasNew] = [[...this.unflushed], this.hasNew];
     this.unflushed.clear();
-    if (this.hasNew) await syncFolder(this.dir);
-    [this.areFlushed, this.hasNew] = [true, false];
+    this.hasNew = false;
+    try {
+      for (const name of this.areFlushed ? names : this.names()) {
+        const pack = this.openPack(name);
+        if (pack !== undefined)
+          await about(join(this.dir, name), flushed(pack)).finally(() => closeSync(pack));
+      }
+      if (hasNew) await syncFolder(this.dir);
+      this.areFlushed = true;
+    } catch (error) {
+      for (const name of names) this.unflushed.add(name);
+      this.hasNew ||= hasNew;
+      throw error;
+    }
   }
 
   /** The pieces of a content with their places, checked as a whole at the end. */

@@ -89,6 +89,9 @@ export interface Snapshots {
   /** Puts a snapshot into another folder, which must be missing or empty, and returns its tree. Rejects with a
    *  WorkspaceError where it may not, and leaves nothing in the folder when it fails. */
   checkout(id: string, folder: string): Promise<Tree>;
+  /** Snapshots of another workspace, in the same store. `before` are those of the same folder under an earlier name; they are of no
+   *  use then. */
+  ofFolder(workspace: string, before?: Snapshots): Snapshots;
   /** A file's bytes as they were in a snapshot. */
   read(hash: string): Promise<Buffer>;
   /** The same in bounded pieces, for a file of any size; pieces of nothing but zeros are left out. */

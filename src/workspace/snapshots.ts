@@ -33,8 +33,12 @@ export async function openSnapshots(where: Where): Promise<Snapshots> {
 
 /** What `before` has taken, under the name that the run directory has now. `before` is of no use then. */
 export function movedSnapshots(before: Snapshots, where: Where): Snapshots {
-  if (!(before instanceof KeptSnapshots)) throw new Error('Internal: snapshots of another kind');
-  return new KeptSnapshots(where, before);
+  return new KeptSnapshots(where, keptBefore(before));
+}
+
+function keptBefore(before: Snapshots | undefined): KeptSnapshots | undefined {
+  if (before === undefined || before instanceof KeptSnapshots) return before;
+  throw new Error('Internal: snapshots of another kind');
 }
 
 class KeptSnapshots implements Snapshots {
@@ -51,16 +55,16 @@ class KeptSnapshots implements Snapshots {
   /** The end of the last take. */
   private taking: Promise<unknown> = Promise.resolve();
 
-  constructor(where: Where, before?: KeptSnapshots) {
+  constructor(where: Where, before?: KeptSnapshots, sibling?: KeptSnapshots) {
     // The folders above are resolved, the workspace itself is not: a link in its place is a stage's doing, and
     // following it would restore a foreign folder to nothing.
     const given = resolve(where.workspace);
     this.workspace = join(realOf(dirname(given)), basename(given));
     this.dir = resolve(where.dir);
     this.inStage = where.inStage;
-    makeStore(this.dir);
-    this.store = new ContentStore(realpathSync.native(this.dir), where.sync, before?.store);
-    this.trees = new Trees(this.store, before?.trees);
+    if (sibling === undefined) makeStore(this.dir);
+    this.store = sibling?.store ?? new ContentStore(realpathSync.native(this.dir), where.sync, before?.store);
+    this.trees = sibling?.trees ?? new Trees(this.store, before?.trees);
     this.scanner = new Scanner(this.workspace);
     if (before === undefined) return;
     this.latest = before.latest;
@@ -118,6 +122,10 @@ class KeptSnapshots implements Snapshots {
       ...{ workspace, to: tree, known: [this.latest, tree], store, only, inStage },
       isTimeNow: how.times === 'now',
     });
+  }
+
+  ofFolder(workspace: string, before?: Snapshots): Snapshots {
+    return new KeptSnapshots({ workspace, dir: this.dir }, keptBefore(before), this);
   }
 
   async checkout(id: string, folder: string): Promise<Tree> {

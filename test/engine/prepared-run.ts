@@ -145,5 +145,6 @@ export const noSnapshots: Snapshots = {
   async *pieces() {},
   copyIn: async () => ({ files: 0, skipped: [], outsideLinks: [] }),
   strays: () => [],
+  ofFolder: () => noSnapshots,
   checkout: async () => new Map(),
 };

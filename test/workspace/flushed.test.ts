@@ -50,6 +50,26 @@ test('the contents of a run are on the disk when its journal asks for that: all 
   expect(told).toEqual([`flushed ${join(dir, 'pack')}`]);
 });
 
+test('what is stored while a flush is under way is on the disk after the next one', async () => {
+  await using it = tempFolder();
+  const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
+  make(workspace, { a: 'a' });
+  using disk = noteDisk();
+  const { openSnapshots } = await import('../../src/workspace/snapshots.ts');
+  const snapshots = await openSnapshots({ workspace, dir, sync: 'later' });
+  await snapshots.take();
+  await snapshots.store.flush();
+  const other = snapshots.ofFolder(join(it.path, 'other'));
+  make(join(it.path, 'other'), { b: 'b' });
+  make(workspace, { c: 'c' });
+  await snapshots.take();
+  disk.told.length = 0;
+  const flushing = snapshots.store.flush();
+  await other.take();
+  await Promise.all([flushing, snapshots.store.flush()]);
+  expect(disk.told).toEqual([`flushed ${join(dir, 'pack')}`, `flushed ${join(dir, 'pack')}`]);
+});
+
 test('what a killed process may have left unflushed is flushed before anything relies on it', async () => {
   await using it = tempFolder();
   const [workspace, dir] = [join(it.path, 'ws'), join(it.path, 'snaps')];
