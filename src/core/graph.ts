@@ -65,6 +65,9 @@ export type Graph = Omit<ParsedGraph, 'nodes'> & {
   readonly settings: GraphSettings;
 };
 
+/** The node type that waits for a time. */
+export const waitType = 'wait';
+
 /** Whether nodes of this type ask an agent or a model. */
 export const isAgentType = (type: string): boolean => type === 'codergen' || type === 'prompt';
 

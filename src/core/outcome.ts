@@ -225,7 +225,7 @@ export type RepeatedFailure = z.infer<ReturnType<typeof alikeSchema>>;
 
 /** Suspended runs: they wait for a quota, a provider that is down, a key, a paid bill or (a run that a node has started) the
  *  answer of a person, and can be resumed. */
-export const parkKinds = ['quota', 'outage', 'auth', 'billing', 'answer'] as const;
+export const parkKinds = ['quota', 'outage', 'auth', 'billing', 'answer', 'wait'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
 /** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
@@ -250,7 +250,7 @@ export const causeOfWait = (park: Park | undefined): WaitCause =>
 export const waitWords = (cause: WaitCause, attempt: number, until: string): string =>
   `${{ rate_limit: 'rate limited', outage: 'provider down', retry: 'waiting for a retry' }[cause]}, attempt ${attempt}, next try ${until}`;
 
-/** Also a run whose disk is full is suspended, and one that asks a person; no call waits for those. */
+/** Also a run whose disk is full is suspended, one that asks a person, and one at a node that waits; no call waits for those. */
 export const pausedWords = [
   'paused_quota',
   'paused_outage',
@@ -258,6 +258,7 @@ export const pausedWords = [
   'paused_billing',
   'paused_disk',
   'paused_answer',
+  'paused_wait',
 ] as const;
 export type PausedWord = (typeof pausedWords)[number];
 
@@ -279,7 +280,7 @@ export const parkedSchema = once(() =>
 );
 export type SuspendedRun = z.infer<ReturnType<typeof parkedSchema>>;
 
-const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage')];
+const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage'), pausedBy('wait')];
 
 /** Whether waiting helps, so that `--wait` resumes the run. */
 export const endsByTime = (status: string): boolean => timed.includes(status);

@@ -126,7 +126,7 @@ export function withWait(outcome: Outcome, now: Date, park_after: number, park_p
       ? { ...outcome, park: { kind: 'quota' } }
       : outcome;
   }
-  if (park.kind !== 'quota') return outcome;
+  if (park.kind !== 'quota' && park.kind !== 'wait') return outcome;
   const wait = park.wakeAtMs === undefined ? retryAfterMs : Math.max(0, park.wakeAtMs - now.getTime());
   return { ...outcome, retryAfterMs: wait ?? guessMs };
 }

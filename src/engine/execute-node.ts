@@ -16,6 +16,7 @@ import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts
 import { nodeLog } from './node-context.ts';
 import { AnswerAwaited } from './question.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import { TimeAwaited } from './waiting.ts';
 
 /** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
 export const resumedSuspension = (
@@ -85,6 +86,7 @@ function stopped(node: string, error: unknown): ExecutionEnd {
       reason: `${node}: ${error.message}`,
       disk: isDisks(error) || error instanceof StoreTrouble,
     };
+  if (error instanceof TimeAwaited) return { kind: 'waits', parked: error.parked };
   if (error instanceof AnswerAwaited) return { kind: 'asks', question: error.question };
   if (error instanceof LimitReached || error instanceof Diverged || error instanceof HoldoutLeak)
     return { kind: 'stopped', reason: error.message };

@@ -51,6 +51,8 @@ async function decide(
 ): Promise<Stop | Decided> {
   const tookMs = timeOf(run, execution, state);
   if (executed.kind === 'asks') return asking(state, executed.question);
+  // Waiting is no outcome: no edge takes it.
+  if (executed.kind === 'waits') return { do: 'suspend', parked: executed.parked };
   if (executed.kind !== 'ended') return stopOf(executed);
   const { graph, clock } = run;
   const { cut_ms: _, ...whole } = execution.state;
@@ -74,7 +76,7 @@ const unfinished = (run: Run, execution: Execution, state: RunState): RunState =
   cut_ms: timeOf(run, execution, state),
 });
 
-const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' }>): Stop =>
+const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' | 'waits' }>): Stop =>
   executed.kind === 'interrupted'
     ? { do: 'interrupt' }
     : { do: 'finish', ending: failing(executed.reason, executed.disk) };

@@ -21,6 +21,7 @@ import { type AttemptRecords, stageRecords } from './node-records.ts';
 import { preambleFor } from './past.ts';
 import { askedPerson } from './question.ts';
 import type { Run } from './run-context.ts';
+import { waitFrom } from './waiting.ts';
 
 /** The context with everything that belongs to one attempt. Secrets are masked in all that it writes. */
 export function attemptContext(context: LayerContext, attempt: AttemptFacts): LayerContext {
@@ -38,6 +39,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     workspace: workspaceFiles(run.workspace),
     ...artifacts,
     ...askedPerson(context, secrets, artifacts.files.keep),
+    wait: (ms) => waitFrom(context, ms, attempt.timeout.ms),
     log: nodeLog(run, node, mask),
   });
 }

@@ -71,7 +71,7 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** What the journal says of the run up to its last line, and a text without the names of this run and of those that it
    *  continues. */
   readonly past: {
-    history(): Pick<RunHistory, 'records' | 'exchanges'>;
+    history(): Pick<RunHistory, 'records' | 'exchanges' | 'lines'>;
     withoutNames(text: string): string;
   };
   /** The holdout, and the guard against its leaks; undefined without one. */
@@ -144,6 +144,8 @@ export type ExecutionEnd =
   | { readonly kind: 'interrupted' }
   /** It asks a person who has not answered yet. */
   | { readonly kind: 'asks'; readonly question: Question }
+  /** It waits for longer than the run stays awake. */
+  | { readonly kind: 'waits'; readonly parked: SuspendedRun }
   /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
   | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
 

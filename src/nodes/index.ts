@@ -8,6 +8,7 @@ import { singleCall } from './single-call.ts';
 import { start } from './start.ts';
 import { tool } from './tool.ts';
 import { verification } from './verification.ts';
+import { wait } from './wait.ts';
 import { waitHuman } from './wait-human.ts';
 
 /** `ofAgents`: the attributes that agents read from their nodes. */
@@ -15,5 +16,5 @@ export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
   ...[start, exit, tool],
   { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
   singleCall(ofAgents),
-  ...[verification, conditional, waitHuman],
+  ...[verification, conditional, waitHuman, wait],
 ];

@@ -45,6 +45,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
       return `${program} ${stood.answered === true ? 'resume' : 'answer'} ${run}`;
     case 'paused_quota':
     case 'paused_outage':
+    case 'paused_wait':
       return `${program} resume ${run} --wait`;
     case 'failed':
       return offline && stood.resumable

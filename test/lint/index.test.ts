@@ -63,6 +63,7 @@ const gate = (edges: string, attrs = '') =>
 
 type Row = readonly [code: string, pipeline: string, under: string];
 const bad: readonly Row[] = [
+  ['wait-duration', around('shape=insulator'), 'a'],
   ['gate-options', gate(''), 'ask'],
   ['gate-yes-no', gate('ask -> exit', 'mode=yes_no'), 'yes_no'],
   ['gate-default', gate('ask -> exit [label=Go]', 'human.default_choice=later'), 'later'],
@@ -323,6 +324,7 @@ test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
 });
 
 const good: readonly (readonly [code: string, pipeline: string])[] = [
+  ['wait-duration', around('shape=insulator, duration=10m')],
   ['start-count', whole('start; exit; start -> exit')],
   ['start-count', whole('begin [type=start]; end; begin -> end')],
   ['exit-missing', whole('start; done [type=exit]; start -> done')],

@@ -62,6 +62,8 @@ export function headlineOf(facts: HeadlineFacts): string {
       return 'account needs billing';
     case 'paused_disk':
       return 'disk full';
+    case 'paused_wait':
+      return wakeAt === null ? 'waits' : `waits until ${localTime(wakeAt)}`;
     case 'paused_answer':
       return asked(facts.question);
     case 'unreadable':

@@ -73,6 +73,7 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   paused_auth: suspended,
   paused_billing: suspended,
   paused_disk: suspended,
+  paused_wait: suspended,
   paused_answer: { word: 'needs an answer', tone: 'warn', sign: 'question' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },
   skipped: { word: 'skipped', tone: 'quiet', sign: 'dash' },

@@ -122,6 +122,7 @@ function standing(run: InspectedRun): readonly string[] {
     case 'paused_auth':
     case 'paused_billing':
     case 'paused_disk':
+    case 'paused_wait':
       return [
         `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
         row.reason,

@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { endsByTime, type SuspendedRun } from '../../core/outcome.ts';
+import { endsByTime, pausedBy, type SuspendedRun } from '../../core/outcome.ts';
 import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
 import { acquireLock, locksIn } from '../../run/lock.ts';
@@ -38,7 +38,7 @@ export async function stillParked(
     const state = loaded.checkpoint;
     const { parked } = state;
     if (!endsByTime(state.status) || parked?.wake_at == null || flags.now === true) return slept();
-    const isOutage = parked.status === 'paused_outage';
+    const isOutage = parked.status === pausedBy('outage');
     // The time is a guess of ours: who resumes such a run may know more.
     if (isOutage && flags.wait !== true) return slept();
     const left = alarm(parked);
@@ -68,7 +68,7 @@ export async function stillParked(
     if (!announced && begins !== undefined) await announceWaiter(runDir, host);
     if (!announced) host.onBegin?.(runDir);
     if (!announced)
-      host.log('info', `suspended; waiting for the ${isOutage ? 'provider' : 'quota'}`, {
+      host.log('info', `suspended; ${waitsFor(parked)}`, {
         wake_at: parked.wake_at,
         node: parked.node,
       });
@@ -76,6 +76,11 @@ export async function stillParked(
     await host.clock.sleep(Math.min(left, lookMs), host.signal);
   }
 }
+
+const waitsFor = ({ status, node }: SuspendedRun): string =>
+  status === pausedBy('wait')
+    ? `node ${node} waits`
+    : `waiting for the ${status === pausedBy('outage') ? 'provider' : 'quota'}`;
 
 /** The longest outage that the run waits for, in milliseconds. */
 async function maxOutageOf(reader: RunReader): Promise<number> {

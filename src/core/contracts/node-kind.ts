@@ -164,6 +164,10 @@ export interface NodeContext {
   /** Asks a person, and answers what was answered. Without an answer the execution ends here: the run is suspended, and a resume
    *  executes the node again. */
   ask(question: QuestionDraft): Promise<TakenAnswer>;
+  /** Waits until `ms` milliseconds after the execution began, also where it was interrupted and is resumed. For longer than
+   *  `park_after` the execution ends here: the run is suspended until then, and a resume executes the node again. True once the
+   *  time has passed, false where the signal or the attempt's timeout has ended the wait. */
+  wait(ms: number): Promise<boolean>;
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
 }
 

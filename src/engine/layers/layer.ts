@@ -105,7 +105,7 @@ export interface LayerContext extends NodeContext {
 
   // By `budget`.
   readonly budget: ExecutionBudget;
-  // By `retry`, for each attempt; `inputs`, `workspace`, `files` and `ask` too, and a `log` that masks secrets.
+  // By `retry`, for each attempt; `inputs`, `workspace`, `files`, `ask` and `wait` too, and a `log` that masks secrets.
   readonly attempt: AttemptFacts;
   readonly secrets: AttemptSecrets;
   /** The attempt's end on the monotonic clock. */
@@ -136,6 +136,7 @@ const addedBy: Partial<Record<keyof LayerContext, string>> = {
   records: 'retry',
   toolState: 'retry',
   ask: 'retry',
+  wait: 'retry',
   answered: 'retry',
   inputs: 'retry',
   workspace: 'retry',

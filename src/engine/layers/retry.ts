@@ -1,7 +1,7 @@
 /** Attempts at a node, with waits between them, until one is final. */
 import { sumOfUsages } from '../../core/budget/usage.ts';
-import { isAgentType } from '../../core/graph.ts';
-import { humanGate } from '../../core/human-gate.ts';
+import { isAgentType, waitType } from '../../core/graph.ts';
+import { isHumanGate } from '../../core/human-gate.ts';
 import { own } from '../../core/json.ts';
 import { causeOfWait, type Outcome, reasonOf } from '../../core/outcome.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
@@ -85,8 +85,9 @@ function oneAttempt(
   const { run, node, visit, nodeDir, budget } = context;
   run.log('debug', 'node attempt', { node: node.id, visit, attempt: attempt.number });
   const isOwn = sourceOf(node.settings, 'timeout') === 'node';
-  // That of a human gate is about its question.
-  const limit = node.type === humanGate ? Number.POSITIVE_INFINITY : node.settings.timeout;
+  // That of a human gate is about its question, and a wait says itself how long it takes.
+  const limit =
+    isHumanGate(node) || node.type === waitType ? Number.POSITIVE_INFINITY : node.settings.timeout;
   const left = Math.max(0, budget.timeLeft());
   const explicit = isOwn || left < limit;
   // Output of an earlier attempt must never count as this one's.
