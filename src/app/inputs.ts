@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, resolve } from 'node:path';
 import type { Diagnostic, Place } from '../core/diagnostic.ts';
-import type { Graph } from '../core/graph.ts';
+import { allNodes, type Graph, graphWith } from '../core/graph.ts';
 import { type Json, type JsonObject, mostGivenLevels, own, parseJson } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import { inWorkspace } from '../core/records/layout.ts';
@@ -141,7 +141,7 @@ const near = (name: string, names: readonly string[]): string => {
 
 /** Whether answers are checked against that schema. */
 const isChecked = (graph: Graph, reference: string): boolean =>
-  [...graph.nodes.values()].some(
+  [...allNodes(graph).values()].some(
     ({ settings }) => settings.response_schema === reference && settings.response_check === 'strict',
   );
 
@@ -159,7 +159,7 @@ function whyNoSchema(text: string, checked: boolean): string | undefined {
     : `cannot be checked (${problem}): change that in the schema, or leave out response_check=strict`;
 }
 
-/** Files named by `key="@file"` on any node. */
+/** Files named by `key="@file"` on any node, those of called pipelines too. */
 async function frozen(
   graph: Graph,
   key: 'prompt' | 'response_schema',
@@ -167,7 +167,7 @@ async function frozen(
   problems: Diagnostic[],
 ): Promise<Record<string, Frozen>> {
   const found: Record<string, Frozen> = {};
-  for (const node of graph.nodes.values()) {
+  for (const node of allNodes(graph).values()) {
     const reference = node.settings[key];
     if (reference === undefined || !reference.startsWith('@') || own(found, reference) !== undefined)
       continue;
@@ -178,7 +178,7 @@ async function frozen(
         code: `${key.replaceAll('_', '-')}-file`,
         severity: 'error',
         message: read.problem,
-        ...placeOf(graph, node.attrs.get(key)),
+        ...placeOf(graphWith(graph, node.id), node.attrs.get(key)),
         fix: read.fix ?? 'the path is relative to the pipeline file',
       });
     } else {

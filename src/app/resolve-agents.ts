@@ -13,7 +13,7 @@ import { withModels } from '../core/agent-words.ts';
 import { agentNames } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { type Graph, graphWith, type Node } from '../core/graph.ts';
 import { agentKeyOf, agentNodes, backendOf } from '../core/pipeline.ts';
 import { agentsForProvider, providerOf } from '../core/providers.ts';
 import { present } from '../core/settings/types.ts';
@@ -31,11 +31,11 @@ export type AgentAssignment = {
 };
 
 /** The place of a node's agent attribute, or of the stylesheet's for it; without one, of the node. */
-const placeOf = (graph: Graph, node: Node) => ({
-  file: graph.file,
-  span:
-    present(node.attrs, 'agent.backend')?.valueSpan ?? spanOfStyle(graph, node, 'agent.backend') ?? node.span,
-});
+const placeOf = (run: Graph, node: Node) => {
+  const graph = graphWith(run, node.id);
+  const named = present(node.attrs, 'agent.backend')?.valueSpan;
+  return { file: graph.file, span: named ?? spanOfStyle(graph, node, 'agent.backend') ?? node.span };
+};
 
 /** Codes of choices that are wrong on any machine. */
 const misspelt: readonly string[] = ['agent-unknown', 'agent-list', 'agent-effort'];

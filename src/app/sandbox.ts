@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { agentHomesIn } from '../agents/index.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { allNodes, type Graph, graphWith, type Node } from '../core/graph.ts';
 import { asksPeople } from '../core/human-gate.ts';
 import {
   bindOf,
@@ -83,7 +83,7 @@ export async function sandboxOf(
       `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
     );
   const settings = { flag, environment };
-  const stages = [...graph.nodes.values()].filter(({ type }) => programs.has(type));
+  const stages = [...allNodes(graph).values()].filter(({ type }) => programs.has(type));
   const asked = [undefined, ...stages].map((node) => ({
     node,
     asked: sandboxRequestOf(graph, node, settings),
@@ -178,12 +178,14 @@ async function badBind(
   where: { readonly runsDir: string; readonly workdir: string; readonly judge: readonly JudgePlace[] },
   home: string | undefined,
 ): Promise<Refusal | undefined> {
-  const given = [graph, ...stages].flatMap(({ attrs, settings: { sandbox_bind: words = [] } }) => {
-    const attribute = attrs.get('sandbox_bind');
-    return attribute === undefined ? [] : [{ words, attribute }];
+  const given = [graph, ...stages].flatMap((one) => {
+    const { sandbox_bind: words = [] } = one.settings;
+    const attribute = one.attrs.get('sandbox_bind');
+    const { file } = 'id' in one ? graphWith(graph, one.id) : one;
+    return attribute === undefined ? [] : [{ words, attribute, file }];
   });
   const places = { runsDir: real(where.runsDir), workdir: real(where.workdir) };
-  for (const { words, attribute } of given) {
+  for (const { words, attribute, file } of given) {
     for (const word of words) {
       const bind = bindOf(word, home);
       const at = ifReal(bind.path);
@@ -193,17 +195,17 @@ async function badBind(
         workdir: places.workdir,
         judge: where.judge,
       });
-      if (problem !== undefined) return { problems: [wrong(graph, attribute, problem)] };
+      if (problem !== undefined) return { problems: [wrong({ file }, attribute, problem)] };
     }
   }
   return undefined;
 }
 
-const wrong = (graph: Graph, attribute: Attribute | undefined, problem: string) => ({
+const wrong = ({ file }: Pick<Graph, 'file'>, attribute: Attribute | undefined, problem: string) => ({
   code: 'sandbox-bind',
   severity: 'error' as const,
   message: `sandbox_bind: ${problem}`,
-  ...(attribute === undefined ? {} : { place: { file: graph.file, span: attribute.valueSpan } }),
+  ...(attribute === undefined ? {} : { place: { file, span: attribute.valueSpan } }),
   fix: 'name exactly the path that the node needs; use files in the workspace, or set access="run" for the run directory',
 });
 

@@ -3,6 +3,7 @@
 import { exportScript } from '../app/export-script.ts';
 import { storedGraphInPlace } from '../app/read-pipeline.ts';
 import { readRecordedRun } from '../app/run/replay-seed.ts';
+import { allNodes } from '../core/graph.ts';
 import { backendOf } from '../core/pipeline.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
@@ -34,7 +35,8 @@ export async function recordExport(run: string, options: RecordOptions, io: Io):
   }
   for (const { node, call } of unanswered)
     io.err(`factory: call ${call} of node "${node}" has no recorded answer: the script fails it\n`);
-  for (const node of storedGraphInPlace(record.manifest)?.nodes.values() ?? []) {
+  const graph = storedGraphInPlace(record.manifest);
+  for (const node of graph === undefined ? [] : allNodes(graph).values()) {
     const backend = backendOf(node);
     if (Object.hasOwn(script.answers, node.id) && backend !== '' && backend !== 'scripted')
       io.err(

@@ -63,6 +63,46 @@ export type ParsedGraph = {
 export type Graph = Omit<ParsedGraph, 'nodes'> & {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly settings: GraphSettings;
+  /** Of a pipeline that a node calls: that node, with whose id and a dot the ids of all nodes here begin, and the place of the file,
+   *  relative to the folder of the run's own pipeline. */
+  readonly call?: { readonly node: Node; readonly place: string };
+  /** The pipelines that nodes of this one call, by the ids of those nodes. */
+  readonly children?: ReadonlyMap<string, Graph>;
+};
+
+/** The id of a node as its author wrote it: conditions, prompts and answers of a called pipeline name its nodes by it. */
+export const writtenId = ({ call }: Pick<Graph, 'call'>, id: string): string =>
+  call !== undefined && id.startsWith(`${call.node.id}.`) ? id.slice(call.node.id.length + 1) : id;
+
+/** The id in a run of the node that an author calls `id`. */
+export const idInRun = ({ call }: Pick<Graph, 'call'>, id: string): string =>
+  call === undefined ? id : `${call.node.id}.${id}`;
+
+/** The graph and the pipelines that its nodes call, those that call others before these. */
+export function* graphsIn(graph: Graph): Generator<Graph> {
+  yield graph;
+  for (const child of graph.children?.values() ?? []) yield* graphsIn(child);
+}
+
+const whole = new WeakMap<Graph, ReadonlyMap<string, Node>>();
+
+/** Every node that a run of the graph may execute, those of called pipelines too. */
+export function allNodes(graph: Graph): ReadonlyMap<string, Node> {
+  if (graph.children === undefined) return graph.nodes;
+  const known = whole.get(graph) ?? new Map([...graphsIn(graph)].flatMap(({ nodes }) => [...nodes]));
+  whole.set(graph, known);
+  return known;
+}
+
+/** Of the graph and the pipelines that it calls the one with this node. */
+export const graphWith = (graph: Graph, id: string): Graph =>
+  [...graphsIn(graph)].find(({ nodes }) => nodes.has(id)) ?? graph;
+
+/** A node by its id in records; of an instance of a `for_each` (`NODE.3`) the node itself. */
+export const nodeOf = (graph: Graph | undefined, id: string): Node | undefined => {
+  if (graph === undefined) return undefined;
+  const all = allNodes(graph);
+  return all.get(id) ?? (id.includes('.') ? all.get(id.replace(/\.\d+(?=\.|$)/g, '')) : undefined);
 };
 
 /** The node type that waits for a time. */

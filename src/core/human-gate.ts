@@ -1,6 +1,6 @@
 /** Human gates: the options between which a person chooses, from the edges that leave the node. Pure. */
 import { type EdgeCondition, evaluate } from './conditions.ts';
-import type { Edge, Graph, Node } from './graph.ts';
+import { allNodes, type Edge, type Graph, type Node, writtenId } from './graph.ts';
 import { failed, type NodeReport, type Outcome, succeeded } from './outcome.ts';
 import { labelAsAsked, normalLabel } from './own-words.ts';
 import type { Question, QuestionMode } from './records/question.ts';
@@ -13,7 +13,7 @@ export const humanGate = 'wait.human';
 export const isHumanGate = ({ type }: Pick<Node, 'type'>): boolean => type === humanGate;
 
 /** Whether a run of the graph may ask a person. */
-export const asksPeople = ({ nodes }: Graph): boolean => [...nodes.values()].some(isHumanGate);
+export const asksPeople = (graph: Graph): boolean => [...allNodes(graph).values()].some(isHumanGate);
 
 /** Attributes with the text of the question, the strongest first. */
 export const questionKeys = ['prompt', 'question', 'label'] as const;
@@ -50,7 +50,7 @@ export function choicesOf(graph: Graph, { id, settings }: Pick<Node, 'id' | 'set
   const text = textEdge(edges, mode);
   const named = edges
     .filter((edge) => !takesText(edge) && (mode !== 'freeform' || edge !== text))
-    .map((edge) => ({ edge, to: edge.to, ...namedOption(edge) }));
+    .map((edge) => ({ edge, to: edge.to, ...namedOption(graph, edge) }));
   const single = named.filter(
     (one, at) => named.findIndex(({ to, label }) => to === one.to && sameLabel(label, one.label)) === at,
   );
@@ -73,7 +73,7 @@ export function isChosenAt(
   const node = graph.nodes.get(id);
   if (node === undefined || !isHumanGate(node)) return undefined;
   const { text } = choicesOf(graph, node);
-  return (edge) => edge !== text && edge.to === to && sameLabel(namedOption(edge).label, label);
+  return (edge) => edge !== text && edge.to === to && sameLabel(namedOption(graph, edge).label, label);
 }
 
 /** Whether an edge takes an answer in words. */
@@ -100,12 +100,12 @@ const acceleratorForm = /^(?:\[\s*([\p{L}\p{N}_]+)\s*\]\s*|([\p{L}\p{N}_])\)\s+|
 type Named = { readonly label: string; readonly accelerator: string | undefined };
 
 /** The label without its accelerator; the target's id where there is none. */
-function namedOption({ label: written, to }: Edge): Named {
+function namedOption(graph: Pick<Graph, 'call'>, { label: written, to }: Edge): Named {
   const text = written.replace(/\s+/g, ' ').trim();
   const match = acceleratorForm.exec(text);
   const accelerator = match?.[1] ?? match?.[2] ?? match?.[3];
   const rest = text.slice(match?.[0].length ?? 0).trim();
-  return { label: rest || accelerator || to, accelerator };
+  return { label: rest || accelerator || writtenId(graph, to), accelerator };
 }
 
 const folded = (text: string): string => text.toUpperCase();
@@ -160,7 +160,8 @@ export function optionsNamed<O extends Question['options'][number]>(
 ): readonly O[] {
   const name = word.trim();
   const ways: readonly ((option: O) => boolean)[] = [
-    ({ to }) => to === name,
+    // In a called pipeline, ids begin with that of the call.
+    ({ to }) => to === name || to.endsWith(`.${name}`),
     ({ key }) => folded(key) === folded(name),
     ({ label }) => label === name,
     ({ label }) => sameLabel(label, name),
@@ -183,7 +184,7 @@ export function defaultsNamed(
   word: string,
 ): readonly Question['options'][number][] {
   if (text === undefined || options.some(({ to }) => to === text.to)) return optionsNamed(options, word);
-  return optionsNamed([...options, { key: '', label: namedOption(text).label, to: text.to }], word);
+  return optionsNamed([...options, { key: '', label: namedOption({}, text).label, to: text.to }], word);
 }
 
 /** What follows a question without an answer in time. */

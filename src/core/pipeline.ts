@@ -1,13 +1,13 @@
 /** The kind of a node: by its type, else its shape, else its id, else the default. */
 import { resolve } from 'node:path';
-import { type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
+import { allNodes, type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
 import type { Json } from './json.ts';
 import { agentsForProvider, providerOf } from './providers.ts';
 import { present } from './settings/types.ts';
 
-/** The nodes that ask an agent or a model. */
+/** The nodes that ask an agent or a model, those of called pipelines too. */
 export const agentNodes = (graph: Graph): readonly Node[] =>
-  [...graph.nodes.values()].filter(({ type }) => isAgentType(type));
+  [...allNodes(graph).values()].filter(({ type }) => isAgentType(type));
 
 export const backendOf = ({ settings }: Node): string => settings['agent.backend'] ?? '';
 
@@ -20,7 +20,7 @@ export const agentKeyOf = (node: Node): string => {
 
 /** True for pipelines with `factory order` tools: their runs have a git history. */
 export function buildsHistory(graph: Graph): boolean {
-  return [...graph.nodes.values()].some((node) =>
+  return [...allNodes(graph).values()].some((node) =>
     /^\s*factory\s+order\s/.test(node.settings.tool_command ?? ''),
   );
 }

@@ -2,7 +2,7 @@
 import { delimiter } from 'node:path';
 import type { Agent } from '../core/contracts/agent.ts';
 import type { Confinement } from '../core/contracts/sandbox.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { allNodes, type Graph, type Node } from '../core/graph.ts';
 import { confinedEnvironment } from '../core/policy/confinement.ts';
 import { masker } from '../core/policy/mask.ts';
 import {
@@ -66,7 +66,7 @@ export const passedTo = ({ graph, envPass }: PassSetting, node: Node | undefined
 export function allPassed(setting: PassSetting): readonly { to: string; secrets: readonly string[] }[] {
   const getting = passedTo(setting, undefined).includes(passesAll)
     ? ['every node']
-    : [...setting.graph.nodes.values()]
+    : [...allNodes(setting.graph).values()]
         .filter(({ settings }) => settings.env_pass?.includes(passesAll))
         .map(({ id }) => id);
   if (getting.length === 0) return [];

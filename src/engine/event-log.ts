@@ -3,7 +3,7 @@ import type { Spent } from '../core/budget/usage.ts';
 import { delta } from '../core/context.ts';
 import type { Step } from '../core/decision.ts';
 import type { EventFacts, RunEvent } from '../core/events.ts';
-import type { ParsedNode } from '../core/graph.ts';
+import { nodeOf, type ParsedNode } from '../core/graph.ts';
 import { type Json, own, put } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
@@ -31,7 +31,7 @@ export const nodeInput = (node: ParsedNode, workspace: string) => ({
 export const viewPlaces = (run: Run): ViewPlaces => ({
   runDir: run.runDir,
   input(id) {
-    const node = run.graph.nodes.get(id);
+    const node = nodeOf(run.graph, id);
     if (node === undefined) throw new Error(`Internal: no node ${id} in a linted graph`);
     const isExecutable = run.kinds.find(({ type }) => type === node.type)?.executable === true;
     return {

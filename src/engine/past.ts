@@ -1,5 +1,7 @@
 /** What of the run so far a prompt says: read from the journal, without secrets, names of runs and lines of the holdout. */
+
 import type { AgentReport } from '../core/contracts/agent.ts';
+import { nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
 import { type Outcome, reasonOf } from '../core/outcome.ts';
 import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
@@ -89,7 +91,7 @@ function textsOf(
   answer: Exchange | undefined,
 ): Texts {
   const { outcome } = visit;
-  const by = run.graph.nodes.get(visit.node);
+  const by = nodeOf(run.graph, visit.node);
   const couldRead = by === undefined || mayReadHoldout(by) || couldReadHoldout(answer?.attributes ?? {});
   const isOpen = !couldRead || mayReadHoldout(asking);
   const spoken = visit.answer?.text ?? output;

@@ -1,5 +1,5 @@
 /** Texts that agents had at the start, and so can write without access to the holdout. */
-import type { Graph } from '../core/graph.ts';
+import { type Graph, nodeOf } from '../core/graph.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { mayReadHoldout } from '../core/settings/node.ts';
 import { storedText } from '../run/inputs.ts';
@@ -40,6 +40,6 @@ export async function* fileVariables(
 export const mayReadIn =
   (graph: Graph | undefined) =>
   (id: string): boolean => {
-    const node = graph?.nodes.get(id);
+    const node = nodeOf(graph, id);
     return node !== undefined && mayReadHoldout(node);
   };

@@ -1,5 +1,5 @@
 /** The executions of a run from its journal and its events. */
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
 import { isOverridden } from '../../core/overridden.ts';
@@ -144,7 +144,7 @@ const waitsOf = ({ waits }: Pick<ExecutionEvents, 'waits'> = { waits: [] }) => (
 });
 
 const labelOf = (graph: Graph | undefined, node: string): string => {
-  const label = graph?.nodes.get(node)?.settings.label?.replace(/\s+/g, ' ').trim() ?? '';
+  const label = nodeOf(graph, node)?.settings.label?.replace(/\s+/g, ' ').trim() ?? '';
   return label === '' ? node : label;
 };
 
@@ -178,7 +178,7 @@ function unfinished(
   return {
     node,
     visit,
-    type: graph?.nodes.get(node)?.type ?? seen?.type ?? '',
+    type: nodeOf(graph, node)?.type ?? seen?.type ?? '',
     label: labelOf(graph, node),
     state: running ? 'running' : isPaused(status) ? 'suspended' : 'interrupted',
     began_at: began,

@@ -1,6 +1,6 @@
 /** Groups of executions: work orders and their attempts, the parts next to them, or the rounds of a plain pipeline. Pure. */
 import * as z from 'zod';
-import type { Graph } from '../../core/graph.ts';
+import { allNodes, type Graph, nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import { type BuildState, buildStateIn, orderKey } from '../../core/records/build.ts';
@@ -124,7 +124,7 @@ const whyWords = ({ stage, reason }: { readonly stage: FailureStage; readonly re
 
 /** Steps of our own pipelines by their commands. */
 function partPlace({ node, type }: Row, graph: Graph | undefined): Place | undefined {
-  const command = graph?.nodes.get(node)?.settings.tool_command ?? '';
+  const command = nodeOf(graph, node)?.settings.tool_command ?? '';
   if (/^\s*factory plan\s/.test(command)) return plan;
   if (/^\s*factory order proof\b/.test(command)) return { id: 'proof', title: 'Proof', kind: 'part' };
   if (/\bfactory scenario\b|\bscripts\/scenarios\/|^\s*factory order mend\b/.test(command))
@@ -135,7 +135,8 @@ function partPlace({ node, type }: Row, graph: Graph | undefined): Place | undef
 
 const plan: Place = { id: 'plan', title: 'Plan', kind: 'part' };
 const plans = (graph: Graph | undefined): boolean =>
-  [...(graph?.nodes.values() ?? [])].some(({ settings }) =>
+  graph !== undefined &&
+  [...allNodes(graph).values()].some(({ settings }) =>
     /^\s*factory plan\s/.test(settings.tool_command ?? ''),
   );
 

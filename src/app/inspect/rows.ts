@@ -1,8 +1,10 @@
 /** Runs as rows of a list. */
+
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
+import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { type Context, isPaused } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
@@ -178,7 +180,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     summary,
     context: standing.context,
     progress,
-    node: graph?.nodes.get(summary.nextNode),
+    node: nodeOf(graph, summary.nextNode),
     model: start?.agent.model ?? start?.agent.name ?? '',
     commits,
     judged: made.evidence?.judged,

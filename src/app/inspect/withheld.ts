@@ -1,5 +1,5 @@
 /** Whose texts are withheld while a run is unfinished: nodes that see the holdout may quote it. */
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf } from '../../core/graph.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
 import type { RunReader } from '../../run/open-run.ts';
@@ -20,7 +20,7 @@ export function withheldIn(
   const isFinished = checkpoint.ended !== null && checkpoint.next_node === null;
   if (holdout === undefined || isFinished) return nothing;
   return (id) => {
-    const node = graph?.nodes.get(id);
+    const node = nodeOf(graph, id);
     return node === undefined || seesHoldout(node, node.type);
   };
 }

@@ -1,11 +1,10 @@
 /** Opens the records of a run: a replay's answers, the events and the trace, the journal, the costs. */
 import { dirname } from 'node:path';
 import type { Refusal } from '../../core/diagnostic.ts';
-import type { ParsedGraph } from '../../core/graph.ts';
+import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
-import { readGraph } from '../../dot/read.ts';
 import { nodeInput } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { Superseded } from '../../platform/files/fence.ts';
@@ -17,6 +16,7 @@ import { rebuildViews } from '../../run/rebuild.ts';
 import { openRunJournal, type RunJournal } from '../../run/run-journal.ts';
 import type { ViewFile } from '../../run/view-file.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
+import { storedGraph } from '../read-pipeline.ts';
 import type { Host } from '../types.ts';
 import { openRunBudget } from './budget.ts';
 import type { LoadedRun } from './own-run.ts';
@@ -118,10 +118,9 @@ export async function openEndRecords(
   { log }: Pick<Host, 'log'>,
 ): Promise<{ readonly events: ViewFile; readonly trace: ViewFile }> {
   const { manifest } = recorded;
-  let graph: ParsedGraph | undefined;
+  const graph = once(() => storedGraph(manifest));
   const input = (id: string) => {
-    graph ??= readGraph(manifest.pipeline_path, manifest.pipeline.text).graph;
-    const node = graph?.nodes.get(id);
+    const node = nodeOf(graph(), id);
     const unknown = { node_type: '', node_shape: '', node_attrs: {}, workspace: manifest.workspace_path };
     return node === undefined ? unknown : nodeInput(node, manifest.workspace_path);
   };

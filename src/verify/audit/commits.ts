@@ -1,6 +1,6 @@
 /** What the audit reads of the commits of a run, and what their nodes and orders may write. */
 import { existsSync } from 'node:fs';
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf } from '../../core/graph.ts';
 import { notesOf } from '../../core/orders/notes.ts';
 import { inScope } from '../../core/policy/paths.ts';
 import { baseRef, headRef, layout } from '../../core/records/layout.ts';
@@ -132,7 +132,7 @@ const nothing: WriteScope = { named: () => false, mayChange: false };
 
 /** Files named by the node's `allowed_write_paths`; an entry for the whole workspace names none. */
 export function scopeOfNode(graph: Graph | undefined, id: string): WriteScope {
-  const node = graph?.nodes.get(id);
+  const node = nodeOf(graph, id);
   if (node === undefined) return nothing;
   const { allowed_write_paths: allowed = [] } = node.settings;
   const entries = allowed.filter((entry) => /[^./]/.test(entry));

@@ -1,6 +1,6 @@
 /** Checks that a plan made by an agent narrowed to a part of the tests. */
 
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf } from '../../core/graph.ts';
 import { narrowingOf } from '../../core/policy/allowed-commands.ts';
 import { isTestFile } from '../../core/policy/test-files.ts';
 import type { AuditFinding } from '../../core/records/audit.ts';
@@ -18,7 +18,7 @@ export function narrowedChecks(
   for (const record of records) {
     const set = record.type === 'Start' ? record.origins : record.origins.set;
     if (record.type === 'Visit') {
-      const node = graph?.nodes.get(record.node);
+      const node = nodeOf(graph, record.node);
       if (node?.type === 'verification') {
         const byAgent = origins.get(node.settings['verification.plan_context_key']) === 'agent';
         const passed = record.outcome.status === 'success' && byAgent;
