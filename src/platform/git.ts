@@ -17,7 +17,14 @@ export const processEnvironment: Environment = process.env;
  *  everything that a failed command printed. */
 export type GitEnd =
   | { readonly ok: true; readonly stdout: Buffer; readonly text: string }
-  | { readonly ok: false; readonly why: string; readonly missing: boolean; readonly output?: string };
+  | {
+      readonly ok: false;
+      readonly why: string;
+      readonly missing: boolean;
+      readonly output?: string;
+      /** Where git ran to its end. */
+      readonly code?: number;
+    };
 
 export type GitCall = {
   /** Passed on standard input; without it standard input is empty. */
@@ -327,6 +334,7 @@ function git(setup: {
       why: stderr === '' ? `git ${verbOf(args)} ended with exit code ${ended.code}` : stderr,
       missing: false,
       output: `${ended.stdout.toString('utf8')}${stderr}`,
+      code: ended.code,
     };
   };
   const must = async (args: readonly string[], call?: GitCall) => {

@@ -1,4 +1,4 @@
-/** `.factoryignore`: which paths of the workdir stay out of a run's copy. */
+/** `.factoryignore`: which paths of the workdir stay out of a run's copy. `.gitignore` is read in the same way. */
 
 /** True for a path that is left out. `path` is a slash path relative to the top; what lies below a folder that is
  *  left out is never asked about. */
@@ -11,12 +11,18 @@ type Rule = { readonly pattern: RegExp; readonly out: boolean; readonly foldersO
  *  folders only. `*` and `?` stay within a name, `**` crosses folders, `[a-z]` and `[!a-z]` are one character,
  *  `\` takes the next character literally. */
 export function readIgnore(text: string): Ignore {
+  const last = lastMatch(text);
+  return (path, isFolder) => last(path, isFolder) ?? false;
+}
+
+/** The same, and undefined where no pattern matches: a list further up may say something of the path. */
+export function lastMatch(text: string): (path: string, isFolder: boolean) => boolean | undefined {
   const rules = text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .flatMap((line) => readRule(line) ?? []);
   return (path, isFolder) =>
-    rules.findLast((rule) => (isFolder || !rule.foldersOnly) && rule.pattern.test(path))?.out ?? false;
+    rules.findLast((rule) => (isFolder || !rule.foldersOnly) && rule.pattern.test(path))?.out;
 }
 
 function readRule(line: string): Rule | undefined {

@@ -82,6 +82,8 @@ export interface Snapshots {
   strays(): readonly Stray[];
   /** A snapshot taken earlier, also by another process. Rejects with a clear error when it is missing or damaged. */
   load(id: string): Promise<Snapshot>;
+  /** Stores a tree whose contents the store has, as a snapshot. */
+  keepTree(tree: Tree): Promise<Snapshot>;
   /** Makes the workspace equal to `to`, touching only what differs: content, mode, links and existence. `only` limits it to
    *  some paths. A file that is written gets the modification time that it has in the snapshot; with `times: 'now'` the
    *  present, so that build tools see what was made of the replaced content as out of date. */

@@ -12,7 +12,7 @@ import { restoreTree } from './restore.ts';
 import { realOf } from './roots.ts';
 import { Scanner } from './scan.ts';
 import type { Copied, CopyOptions, Entry, PathFilter, Snapshot, Snapshots, Stray, Tree } from './snapshot.ts';
-import { FolderTree } from './tree.ts';
+import { FolderTree, topOf } from './tree.ts';
 import { Trees } from './trees.ts';
 
 type Where = {
@@ -111,6 +111,21 @@ class KeptSnapshots implements Snapshots {
   async load(id: string): Promise<Snapshot> {
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error(`"${id}" is no name of a snapshot`);
     return { id, tree: this.trees.load(id, this.latest) };
+  }
+
+  async keepTree(tree: Tree): Promise<Snapshot> {
+    const folders = new FolderTree(topOf(tree));
+    const batch = this.store.begin();
+    try {
+      const stored = this.trees.add(folders, this.latest, batch);
+      await batch.commit();
+      stored();
+      return { id: folders.top.id, tree: folders };
+    } catch (error) {
+      throw this.unwritten(error);
+    } finally {
+      await batch.end();
+    }
   }
 
   async restore(to: Snapshot, only?: PathFilter, how: { readonly times?: 'now' } = {}): Promise<void> {

@@ -140,6 +140,7 @@ export const noSnapshots: Snapshots = {
   store: new ContentStore(''),
   take: async (since) => since ?? { id: 's0', tree: new Map() },
   load: async () => ({ id: 's0', tree: new Map() }),
+  keepTree: async (tree) => ({ id: 's0', tree }),
   restore: async () => {},
   read: async () => Buffer.alloc(0),
   async *pieces() {},
