@@ -10,7 +10,7 @@ import { runEventSchema } from '../core/events.ts';
 import type { JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import { toReader } from '../platform/streams.ts';
-import { type Cursor, cursorNearEnd } from '../run/journal-read.ts';
+import { cursorNearEnd, type JournalPosition } from '../run/journal-read.ts';
 import { openRun, type RunReader } from '../run/open-run.ts';
 import { findNamed } from './find-run.ts';
 import { type Io, paints, type Raw } from './io.ts';
@@ -65,7 +65,7 @@ export async function logsCommand(
  *  `last` wants and more is recorded before. */
 async function tellFrom(
   recorded: RunReader,
-  from: Cursor | undefined,
+  from: JournalPosition | undefined,
   options: LogsOptions,
   io: Io & Pick<Raw, 'outIsClosed'> & { readonly clock: Clock },
   signal: AbortSignal | undefined,

@@ -3,7 +3,7 @@
 import { executionViewOf, inspectExecution } from '../app/inspect/execution.ts';
 import { folderOf } from '../app/inspect/folder.ts';
 import { type InspectedRun, readForViews } from '../app/inspect/read-run.ts';
-import { findExecution, groupedExecutions, inspectRun, viewOf } from '../app/inspect/run.ts';
+import { findExecution, groupedExecutions, inspectRun, runViewOf } from '../app/inspect/run.ts';
 import type { RunView } from '../app/inspect/shapes.ts';
 import { pricesOf } from '../app/run/budget.ts';
 import type { Clock } from '../core/contracts/clock.ts';
@@ -44,7 +44,7 @@ export async function showCommand(
   if ('problems' in inspected) return inspected;
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   if (point === undefined) {
-    io.out(`${screen(inspected, await viewOf(inspected, io), paint, io)}\n`);
+    io.out(`${screen(inspected, await runViewOf(inspected, io), paint, io)}\n`);
     return 0;
   }
   const { executions } = await groupedExecutions(inspected);

@@ -35,7 +35,7 @@ export function compareRuns(
 
 function entriesOf({ records, end }: ComparedRun): { readonly name: string; readonly facts: JsonObject }[] {
   const entries = records.flatMap((record) => {
-    if (record.type === 'Start') return [];
+    if (record.type !== 'Visit') return [];
     const { node, visit, node_type, outcome, retries, calls, context, origins } = record;
     const { last_failure, next_node, arrived, steps, commands, usage } = record;
     const facts = { node_type, outcome, retries, calls, context, origins };

@@ -6,7 +6,7 @@ import { type JournalLine, journalLineSchema } from '../core/records/journal.ts'
 import { journalVersion } from '../core/records/visit.ts';
 import { DiskStop } from '../platform/files/disk-error.ts';
 import { linkOf } from './chain.ts';
-import { beginning, type Cursor, journalLines, readLine } from './journal-read.ts';
+import { beginning, type JournalPosition, journalLines, readLine } from './journal-read.ts';
 import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
 /** A line of the journal, with the hash and the length of the journal up to it. */
@@ -16,7 +16,7 @@ export type MarkedLine = { readonly line: JournalLine; readonly mark: JournalMar
 export type CountedLines = { readonly marked: readonly MarkedLine[]; readonly late: readonly number[] };
 
 /** What was read of a journal, up to a cursor after a line that counts or is late. */
-type Part = { readonly marked: MarkedLine[]; readonly late: number[]; readonly end: Cursor };
+type Part = { readonly marked: MarkedLine[]; readonly late: number[]; readonly end: JournalPosition };
 
 /** The fix for a run whose journal is damaged or lost. */
 export const orPutBack = 'put back a copy of the file if there is one, else start a new run';
@@ -164,4 +164,8 @@ function add(marked: MarkedLine[], line: JournalLine, bytes: Buffer, end: number
 
 /** Whether a line is on the disk, with all before it, before its writer continues. */
 export const isFlushed = ({ type }: { readonly type?: unknown }): boolean =>
-  type === 'Start' || type === 'Visit' || type === 'Stopped' || type === 'Resumed';
+  type === 'Start' ||
+  type === 'Visit' ||
+  type === 'BranchStopped' ||
+  type === 'Stopped' ||
+  type === 'Resumed';

@@ -6,7 +6,7 @@ import { isCode, isMissing } from '../platform/files/write.ts';
 import { LineChain } from './chain.ts';
 
 /** Position of a reader, to continue from later. */
-export type Cursor = {
+export type JournalPosition = {
   /** Bytes read, up to the end of a whole line. */
   readonly offset: number;
   /** Lines read. */
@@ -19,14 +19,14 @@ export type JournalEntry =
   | {
       readonly kind: 'record';
       readonly record: JsonObject;
-      readonly cursor: Cursor;
+      readonly cursor: JournalPosition;
       /** The line without its end. */
       readonly bytes: Buffer;
     }
   /** A line in the middle that is not a record: the file is damaged. `cursor.line` is its number. */
-  | { readonly kind: 'unreadable'; readonly why: string; readonly cursor: Cursor };
+  | { readonly kind: 'unreadable'; readonly why: string; readonly cursor: JournalPosition };
 
-export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
+export const beginning: JournalPosition = { offset: 0, line: 0, epoch: 0 };
 
 /** Yields the records of a journal from a cursor on, with one line in memory at a time. Dropped are a torn end (a last line
  *  that is not JSON, or has no line end, or both in a row) and records that an earlier owner wrote after a later one, which
@@ -34,8 +34,8 @@ export const beginning: Cursor = { offset: 0, line: 0, epoch: 0 };
  *  entry's cursor. */
 export async function* readJournal(
   path: string,
-  from: Cursor = beginning,
-  late: (line: Cursor) => void = () => {},
+  from: JournalPosition = beginning,
+  late: (line: JournalPosition) => void = () => {},
 ): AsyncGenerator<JournalEntry> {
   let { epoch } = from;
   // A damaged line is reported only if a whole line follows it: the last writes may have reached the disk in any order.
@@ -106,7 +106,7 @@ export function scan(path: string): JournalEnd {
 
 /** A cursor at the beginning of a line, about that many bytes before the end; undefined for a file that is not longer. Its line
  *  number is unknown: lines are counted from it on. */
-export function cursorNearEnd(path: string, bytes: number): Cursor | undefined {
+export function cursorNearEnd(path: string, bytes: number): JournalPosition | undefined {
   const file = openIfFile(path);
   if (file === undefined) return undefined;
   try {
@@ -137,7 +137,7 @@ const mostPending = 4096;
 
 /** The lines of a file from a cursor on, one in memory at a time; what is not a plain file has none. Throws a DiskStop for a
  *  line that is too long for any writer. */
-export function* journalLines(path: string, from: Cursor = beginning): Generator<Line> {
+export function* journalLines(path: string, from: JournalPosition = beginning): Generator<Line> {
   let pending: Buffer[] = [];
   let end = from.offset;
   let number = from.line;

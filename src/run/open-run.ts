@@ -5,7 +5,7 @@ import { journalMarkSchema } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { type CountedLines, JournalLines } from './journal-lines.ts';
-import { type Cursor, type JournalEntry, readJournal } from './journal-read.ts';
+import { type JournalEntry, type JournalPosition, readJournal } from './journal-read.ts';
 import { historyIn, type ReadRun, type RunHistory } from './run-journal.ts';
 import { jsonOf, type ReadManifest, readManifest } from './runs.ts';
 import type { Unreadable } from './unreadable.ts';
@@ -64,7 +64,11 @@ export class RunReader {
   }
 
   /** The records of a view from a cursor on, one in memory at a time; `late`: see `readJournal`. */
-  view(name: 'events' | 'trace', from?: Cursor, late?: (line: Cursor) => void): AsyncGenerator<JournalEntry> {
+  view(
+    name: 'events' | 'trace',
+    from?: JournalPosition,
+    late?: (line: JournalPosition) => void,
+  ): AsyncGenerator<JournalEntry> {
     return readJournal(layout(this.dir)[name], from, late);
   }
 }

@@ -1,10 +1,13 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { cursorToChange } from '../core/fork.ts';
 import { statusAtEnd } from '../core/overridden.ts';
 import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
 import type { Exchange } from '../core/records/exchange.ts';
+import type { Fork } from '../core/records/fork.ts';
 import type {
+  BranchStoppedFacts,
   JournalLine,
   LineFacts,
   ResumedRecord,
@@ -20,22 +23,25 @@ import { type JournalOptions, openJournal } from './journal.ts';
 import { type CountedLines, type MarkedLine, orPutBack } from './journal-lines.ts';
 import type { JournalEnd } from './journal-read.ts';
 import { type Unreadable, unreadableFile } from './unreadable.ts';
-import { addVisit, stateAfter } from './visits.ts';
+import { addRecord, stateAfter } from './visits.ts';
+
+/** An execution that has begun. */
+export type OpenExecution = Pick<Extract<JournalLine, { type: 'Began' }>, 'at' | 'node' | 'visit' | 'branch'>;
 
 /** What the journal of a run says. */
 export type RunHistory = {
   readonly ok: true;
   /** The state after the last line. */
   readonly checkpoint: Checkpoint;
-  /** The start and the committed executions. */
+  /** The start, the committed executions, and branches that stopped without one. */
   readonly records: readonly RunRecord[];
   readonly calls: readonly CallRecord[];
   /** Attempts of agents, also of executions that were not committed. */
   readonly exchanges: readonly Exchange[];
   /** How the run stopped after its last execution, if it did, and whether it was resumed since. */
   readonly last: RunRecord | StoppedRecord | ResumedRecord;
-  /** The execution that has begun after that. */
-  readonly open: { readonly node: string; readonly visit: number } | undefined;
+  /** Executions that have begun and were not committed. */
+  readonly open: readonly OpenExecution[];
   /** Of the manifest that counts, as JSON with sorted keys. */
   readonly manifestSha256: string;
   /** Its lines. */
@@ -79,34 +85,34 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
   const calls: CallRecord[] = [];
   const exchanges: Exchange[] = [];
   let last: MarkedLine | undefined;
-  let since: (StoppedRecord | ResumedRecord)[] = [];
-  let open: RunHistory['open'];
+  let state: Changing | undefined;
+  let open: readonly OpenExecution[] = [];
   let manifestSha256 = '';
   for (const one of kept) {
     const { line } = one;
-    if (line.type === 'Began') open = line;
+    if (line.type === 'Began') open = [...open, line];
     else if (line.type === 'CallStarted' || line.type === 'CallTold' || line.type === 'CallEnded')
       calls.push(line);
     else if (line.type === 'Exchange') exchanges.push(line);
     else {
-      if (line.type === 'Start' || line.type === 'Visit') records.push(line);
-      since = line.type === 'Start' || line.type === 'Visit' ? [] : [...since, line];
+      if (line.type !== 'Stopped' && line.type !== 'Resumed') records.push(line);
       if ('manifest_sha256' in line) manifestSha256 = line.manifest_sha256;
+      state = stateWith(state, line);
       last = one;
-      open = undefined;
+      open = openAfter(open, line);
     }
   }
   const end = kept.at(-1);
-  const execution = records.at(-1);
-  if (last === undefined || end === undefined || execution === undefined)
+  if (last === undefined || end === undefined || state === undefined)
     throw new Error('Internal: a journal without a beginning');
+  state.completed_nodes = Object.keys(state.visits).sort();
   return {
     ok: true,
-    checkpoint: since.reduce(changedBy, committedState(records, execution)),
+    checkpoint: state,
     records,
     calls,
     exchanges,
-    last: since.at(-1) ?? execution,
+    last: last.line as RunHistory['last'],
     open,
     manifestSha256,
     lines: kept.map(({ line }) => line),
@@ -117,18 +123,36 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
   };
 }
 
-/** The state after the last execution. */
-function committedState(records: readonly RunRecord[], last: RunRecord): Checkpoint {
-  const state = stateAfter(records);
-  return last.type === 'Start' ? state : { ...state, ...endOfVisit(last) };
+type Changing = { -readonly [K in keyof Checkpoint]: Checkpoint[K] };
+
+/** The state after one more line; changes the one before. */
+function stateWith(state: Changing | undefined, line: RunRecord | StoppedRecord | ResumedRecord): Changing {
+  if (line.type === 'Start') return stateAfter([line]);
+  if (state === undefined) throw new Error('Internal: a journal without a beginning');
+  if (line.type === 'Stopped' || line.type === 'Resumed') return changedBy(state, line);
+  addRecord(state, line);
+  return line.type === 'Visit'
+    ? Object.assign(state, { status: 'running', ended: null, ...endOfVisit(line) })
+    : state;
 }
 
-/** The state after one more execution. Changes the maps of `state` in place. */
-export function afterVisit(state: RunState, line: VisitFacts & { readonly epoch: number }): RunState {
-  const { parked: _, cut_ms: __, question: ___, ...before } = state;
-  const next = { ...before, context: { ...before.context } };
-  addVisit(next, line);
-  return { ...next, ...endOfVisit(line) };
+/** A stop or a resume of the run ends all that had begun. */
+function openAfter(
+  open: readonly OpenExecution[],
+  line: RunRecord | StoppedRecord | ResumedRecord,
+): readonly OpenExecution[] {
+  if (line.type === 'Visit') return open.filter(({ branch }) => branch !== line.branch);
+  return line.type === 'BranchStopped' ? open.filter(({ branch }) => branch !== line.branch) : [];
+}
+
+/** The state after one more execution, or after a branch that stopped. Changes the maps of `state` in place. */
+export function afterRecord(
+  state: RunState,
+  line: (VisitFacts | BranchStoppedFacts) & { readonly epoch: number },
+): RunState {
+  const next = { ...state, context: { ...state.context } };
+  addRecord(next, line);
+  return line.type === 'Visit' ? { ...next, ...endOfVisit(line) } : next;
 }
 
 const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
@@ -144,21 +168,25 @@ function changedBy<S extends RunState>(
   const { epoch, at, elapsed_ms, spent, cut_ms } = line;
   const { cut_ms: _, parked, ...before } = state;
   const now = { ...before, epoch, at, elapsed_ms, spent, ...(cut_ms === undefined ? {} : { cut_ms }) };
-  const next =
-    line.type === 'Resumed'
-      ? { ...now, ...(parked && { parked }), status: 'running', ended: null, snapshot: line.snapshot }
-      : {
-          ...now,
-          ...(line.parked && { parked: line.parked }),
-          ...(line.question && { question: line.question }),
-          status: line.status,
-          ended: line.ended,
-        };
-  return next as unknown as S;
+  if (line.type === 'Resumed') {
+    const again = { status: 'running', ended: null, snapshot: line.snapshot };
+    return { ...now, ...(parked && { parked }), ...again } as unknown as S;
+  }
+  const next = {
+    ...now,
+    ...(line.parked && { parked: line.parked }),
+    ...(line.question && { question: line.question }),
+    status: line.status,
+    ended: line.ended,
+  };
+  const changed = next as unknown as S & { fork?: Fork };
+  for (const [id, { cut_ms: ms }] of Object.entries(line.branches ?? {}))
+    cursorToChange(changed, id).cut_ms = ms;
+  return changed;
 }
 
 /** The lines that are flushed and change the state. */
-type Commit = Extract<LineFacts, { type: 'Start' | 'Visit' | 'Stopped' | 'Resumed' }>;
+type Commit = Extract<LineFacts, { type: 'Start' | 'Visit' | 'BranchStopped' | 'Stopped' | 'Resumed' }>;
 
 /** The journal of a run that is executed, and its checkpoint. */
 export interface RunJournal {
@@ -204,8 +232,8 @@ export async function openRunJournal(
       note(facts);
       await journal.flush();
       const next =
-        facts.type === 'Visit'
-          ? afterVisit(state, { ...facts, epoch })
+        facts.type === 'Visit' || facts.type === 'BranchStopped'
+          ? afterRecord(state, { ...facts, epoch })
           : changedBy(state, { ...facts, epoch } as Parameters<typeof changedBy>[1]);
       await writeCheckpoint(at.checkpoint, next, completed.now(), journal.mark());
       return next;

@@ -1,5 +1,6 @@
 /** What each line of the journal gives to the views `events.jsonl` and `trace.jsonl`. Pure. */
 import type { EventFacts, RunEvent } from '../core/events.ts';
+import { viewOf } from '../core/fork.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { isOverridden } from '../core/overridden.ts';
@@ -11,7 +12,7 @@ import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { type Question, questionIdOf } from '../core/records/question.ts';
 import type { ContextDelta, TraceFacts, TraceRecord } from '../core/records/trace.ts';
-import { addVisit, stateAfter } from './visits.ts';
+import { addRecord, stateAfter } from './visits.ts';
 
 /** Records of both views. */
 export type ViewRecords = { readonly events: readonly RunEvent[]; readonly trace: readonly TraceRecord[] };
@@ -70,16 +71,23 @@ export function* viewRecordsFrom(
   { forked_from }: Pick<Manifest, 'forked_from'>,
   places: ViewPlaces,
 ): Generator<{ readonly line: JournalLine; readonly records: ViewRecords }> {
-  const copied = forked_from === undefined ? 0 : forked_from.seq - 1;
+  const copied = forked_from?.seq ?? 0;
+  let count = 0;
   let state: RunState | undefined;
   for (const line of lines) {
+    const isRecord = line.type === 'Start' || line.type === 'Visit' || line.type === 'BranchStopped';
+    if (isRecord) count += 1;
     if (line.type === 'Start') state = stateAfter([line]);
     if (state === undefined) continue;
-    const isCopied = line.type === 'Visit' && line.steps <= copied;
-    if (line.seq >= from && !isCopied) yield { line, records: viewRecordsOf(line, state, places) };
-    if (line.type === 'Visit') addVisit(state, line);
+    const isCopied = isRecord && line.type !== 'Start' && count <= copied;
+    if (line.seq >= from && !isCopied)
+      yield { line, records: viewRecordsOf(line, viewOf(state, branchOfLine(line)), places) };
+    if (line.type === 'Visit' || line.type === 'BranchStopped') addRecord(state, line);
   }
 }
+
+/** The branch whose state a line changes or reports. */
+const branchOfLine = (line: JournalLine): string | undefined => ('branch' in line ? line.branch : undefined);
 
 /** Bytes of a context that every trace record repeats, and steps between two full records of a larger one. */
 const smallContext = 4096;

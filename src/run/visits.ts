@@ -1,9 +1,11 @@
 /** The state of a run from its executions. */
+import { closeFork, cursorToChange, endBranch, openedFork, viewOf } from '../core/fork.ts';
 import { isAgentType, isExecutableType } from '../core/graph.ts';
 import { own, put } from '../core/json.ts';
 import { openFailuresAfter } from '../core/overridden.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
-import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import type { ownOfBranch } from '../core/records/fork.ts';
+import type { BranchStopped, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { inNewRound } from '../core/rounds.ts';
 
 /** The state of a run after its executions: running, about to enter `next_node`. Pure. Throws if the first record is not a
@@ -38,7 +40,7 @@ export function stateAfter(records: Iterable<RunRecord>): Checkpoint {
       };
     } else {
       if (state === undefined) throw new Error('Internal: visits without a beginning');
-      addVisit(state, record);
+      addRecord(state, record);
     }
   }
   if (state === undefined) throw new Error('Internal: visits without a beginning');
@@ -55,17 +57,41 @@ export function statesOf(records: readonly RunRecord[]): (count: number) => Chec
     if (state === undefined || count < at) [state, at] = [stateAfter(records.slice(0, 1)), 1];
     for (; at < count; at++) {
       const record = records[at];
-      if (record?.type === 'Visit') addVisit(state, record);
+      if (record !== undefined && record.type !== 'Start') addRecord(state, record);
     }
     return state;
   };
 }
 
-/** Changes `state` to the one after one more execution. */
-export function addVisit(
-  state: { -readonly [K in keyof RunState]: RunState[K] },
-  record: Omit<VisitRecord, 'schema_version' | 'run_id' | 'seq' | 'prev'>,
-): void {
+type Changing = { -readonly [K in keyof RunState]: RunState[K] };
+type Facts<L> = Omit<L, 'schema_version' | 'run_id' | 'seq' | 'prev'>;
+
+/** Changes `state` to the one after one more line. */
+export const addRecord = (state: Changing, record: Facts<VisitRecord> | Facts<BranchStopped>): void =>
+  record.type === 'Visit' ? addVisit(state, record) : stopBranch(state, record);
+
+/** Changes `state` to the one after one more execution, of the run itself or of a branch. */
+function addVisit(state: Changing, record: Facts<VisitRecord>): void {
+  const { node, branch } = record;
+  addCounts(state, record);
+  state.epoch = record.epoch;
+  state.steps = record.steps;
+  state.elapsed_ms = record.elapsed_ms;
+  state.at = record.at;
+  // Of a suspended run, that of a branch.
+  delete state.parked;
+  const at = branch === undefined ? state : cursorToChange(state, branch, node);
+  if (record.joined !== undefined) closeFork(at);
+  move(at, record);
+  if (record.fork !== undefined)
+    at.fork = openedFork(at, record.fork, { node, step: record.steps, after: record.after });
+  if (record.restart !== undefined) beginRound(state, record.restart, branch);
+  if (branch !== undefined && record.branch_ended !== undefined)
+    endBranch(state, branch, record.branch_ended, record.next_node);
+}
+
+/** What the run has by node, whatever branch it is in. */
+function addCounts(state: Changing, record: Facts<VisitRecord>): void {
   const { node } = record;
   put(state.visits, node, record.visit);
   put(state.outcomes, node, nodeOutcome(record.outcome));
@@ -77,10 +103,6 @@ export function addVisit(
     state.node_ms = times;
   }
   if (isAgentType(record.node_type)) state.agent_step = record.steps;
-  if (isExecutableType(record.node_type)) state.last_executable = node;
-  const failures = openFailuresAfter(state.open_failures ?? [], record);
-  if (failures.length > 0) state.open_failures = [...failures];
-  else delete state.open_failures;
   if (record.alike !== undefined) {
     const alike = state.alike ?? {};
     if (record.alike === null) delete alike[node];
@@ -88,29 +110,75 @@ export function addVisit(
     state.alike = alike;
   }
   if (record.retries > 0) put(state.retry_counts, node, record.retries);
-  for (const [key, value] of Object.entries(record.context.set)) put(state.context, key, value);
-  for (const key of record.context.unset) delete state.context[key];
-  for (const [key, who] of Object.entries(record.origins.set)) put(state.origins, key, who);
-  if (record.tool_state !== undefined) state.tool_state = record.tool_state;
+}
+
+/** What each branch has for itself, and the run outside of branches. */
+function move(at: Pick<Changing, (typeof ownOfBranch)[number]>, record: Facts<VisitRecord>): void {
+  const { node } = record;
+  if (isExecutableType(record.node_type)) at.last_executable = node;
+  const failures = openFailuresAfter(at.open_failures ?? [], record);
+  if (failures.length > 0) at.open_failures = [...failures];
+  else delete at.open_failures;
+  for (const [key, value] of Object.entries(record.context.set)) put(at.context, key, value);
+  for (const key of record.context.unset) delete at.context[key];
+  for (const [key, who] of Object.entries(record.origins.set)) put(at.origins, key, who);
+  if (record.tool_state !== undefined) at.tool_state = record.tool_state;
   if (record.thread !== undefined) {
     const { key, ...thread } = record.thread;
-    const threads = state.threads ?? {};
+    const threads = at.threads ?? {};
     put(threads, key, { ...thread, node, step: record.steps });
-    state.threads = threads;
+    at.threads = threads;
   }
-  if (record.last_failure !== undefined) state.last_failure = record.last_failure;
-  state.epoch = record.epoch;
-  state.last_completed_node = node;
-  state.last_outcome = record.outcome;
-  state.next_node = record.next_node;
-  state.arrived = record.arrived;
-  state.steps = record.steps;
-  state.snapshot = record.after;
-  state.elapsed_ms = record.elapsed_ms;
-  state.at = record.at;
-  if (record.restart === undefined) return;
+  if (record.last_failure !== undefined) at.last_failure = record.last_failure;
+  at.last_completed_node = node;
+  at.last_outcome = record.outcome;
+  at.next_node = record.next_node;
+  at.arrived = record.arrived;
+  at.snapshot = record.after;
+  for (const key of ['parked', 'question', 'cut_ms'] as const) delete at[key];
+}
+
+function beginRound(state: Changing, restart: number, branch: string | undefined): void {
+  if (branch !== undefined) {
+    beginRoundIn(state, restart, branch);
+    return;
+  }
   delete state.alike;
   delete state.open_failures;
   delete state.threads;
-  Object.assign(state, inNewRound(state, record.restart));
+  Object.assign(state, inNewRound(state, restart));
+}
+
+/** Only what the branch has done begins anew. */
+function beginRoundIn(state: Changing, restart: number, branch: string): void {
+  const at = cursorToChange(state, branch);
+  const { alike = {}, outcomes } = state;
+  state.outcomes = { ...outcomes };
+  state.alike = { ...alike };
+  for (const node of at.nodes) {
+    delete state.outcomes[node];
+    delete state.alike[node];
+  }
+  delete at.open_failures;
+  delete at.threads;
+  const { restarts, round_step, visits_before, origins } = inNewRound(viewOf(state, branch), restart);
+  Object.assign(at, { restarts, round_step, visits_before, origins });
+}
+
+/** Changes `state` to the one after a branch that stopped without a finished execution. */
+function stopBranch(state: Changing, line: Facts<BranchStopped>): void {
+  const { branch, status, reason, parked, question, cut_ms } = line;
+  state.epoch = line.epoch;
+  state.at = line.at;
+  if (status === 'failed' || status === 'cancelled') {
+    const cursor = cursorToChange(state, branch);
+    // Its goal gates do not count any more.
+    if (status === 'cancelled') for (const node of cursor.nodes) delete state.outcomes[node];
+    endBranch(state, branch, { ok: false, status, reason, class: line.class ?? null });
+    return;
+  }
+  const cursor = cursorToChange(state, branch);
+  if (parked !== undefined) cursor.parked = parked;
+  if (question !== undefined) cursor.question = question;
+  if (cut_ms !== undefined) cursor.cut_ms = cut_ms;
 }

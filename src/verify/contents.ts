@@ -34,7 +34,9 @@ export async function checkSnapshots(
   found.count('contents', contents);
   for (const { file, what, why } of problems) found.add(what, `contents/${file}`, why);
   const needed = new Set(
-    records.flatMap((one) => (one.type === 'Start' ? [one.snapshot] : [one.before, one.after])),
+    records.flatMap((one) =>
+      one.type === 'Start' ? [one.snapshot] : one.type === 'Visit' ? [one.before, one.after] : [],
+    ),
   );
   if (latest !== null) needed.add(latest);
   const missing = problems.length > 0 ? [] : [...needed].filter((id) => !trees.has(id));

@@ -60,7 +60,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   await checkJournals(reader, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   checkAnswers(runDir, records, found);
-  const underWay = history.open !== undefined;
+  const underWay = history.open.length > 0;
   const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);

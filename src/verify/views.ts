@@ -2,7 +2,7 @@
 import { canonicalHash, type Json, type JsonObject } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import type { Cursor } from '../run/journal-read.ts';
+import type { JournalPosition } from '../run/journal-read.ts';
 import type { RunReader } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { recordCounts } from '../run/view-file.ts';
@@ -46,7 +46,7 @@ async function checkView(
   const where = layout('')[view];
   const should = recordsOf(viewRecordsFrom(1, lines, manifest, places), view);
   let stale = 0;
-  const late = ({ line, epoch }: Cursor) => {
+  const late = ({ line, epoch }: JournalPosition) => {
     if (Number.isInteger(epoch) && epoch > 0) stale += 1;
     else found.add('added', where, `line ${line} belongs to no owner of the run`, { is: `epoch ${epoch}` });
   };

@@ -83,7 +83,7 @@ test('the state that a commit answers is the one that the journal gives', async 
   const { checkpoint, records, open: begun, last } = await read();
   expect(checkpoint).toEqual({ ...state, completed_nodes: ['a', 'b'] });
   expect(checkpoint).toMatchObject({ steps: 2, context: { goal: 1, a: 1, b: 2 }, spent: { calls: 2 } });
-  expect([records.length, begun, last.type]).toEqual([3, undefined, 'Visit']);
+  expect([records.length, begun, last.type]).toEqual([3, [], 'Visit']);
   const file = JSON.parse(readFileSync(layout(it.dir).checkpoint, 'utf8'));
   expect(file).toMatchObject({
     last_completed_node: 'b',

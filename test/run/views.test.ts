@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { removeTree } from '../../src/platform/files/remove.ts';
-import { beginning, type Cursor, readJournal } from '../../src/run/journal-read.ts';
+import { beginning, type JournalPosition, readJournal } from '../../src/run/journal-read.ts';
 import { openRun } from '../../src/run/open-run.ts';
 import { rebuildViews } from '../../src/run/rebuild.ts';
 import { openRunJournal } from '../../src/run/run-journal.ts';
@@ -82,7 +82,7 @@ async function owner(dir: string, epoch: number): Promise<void> {
 
 /** Follows a view from where it has read. */
 function reader(path: string) {
-  let cursor: Cursor = beginning;
+  let cursor: JournalPosition = beginning;
   const seqs: number[] = [];
   return {
     seqs,

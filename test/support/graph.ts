@@ -12,7 +12,7 @@ import { readGraph } from '../../src/dot/read.ts';
 import { visitOf } from '../../src/engine/event-log.ts';
 import { lint } from '../../src/lint/index.ts';
 import type { LintOptions } from '../../src/lint/rule.ts';
-import { afterVisit } from '../../src/run/run-journal.ts';
+import { afterRecord } from '../../src/run/run-journal.ts';
 
 /** Reads and types a text with all node types; fails loudly when it does not read. */
 export function typedText(text: string, file = 'test.dot'): Typed<NodeKind> {
@@ -75,5 +75,5 @@ export function advanced(state: RunState, taken: Step, type = 'tool'): RunState 
       artifacts: { hashes: {}, more: 0 },
     },
   );
-  return afterVisit(state, { ...line, epoch: state.epoch });
+  return afterRecord(state, { ...line, epoch: state.epoch });
 }

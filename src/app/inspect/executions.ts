@@ -164,7 +164,7 @@ function unfinished(
   visits: readonly VisitRecord[],
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> | undefined {
-  const open = history.open ?? events.latest;
+  const open = history.open.at(-1) ?? events.latest;
   if (open === undefined) return undefined;
   const { node, visit } = open;
   // The next one of this node: neither finished, nor of before a fork.

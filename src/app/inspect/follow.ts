@@ -3,7 +3,7 @@ import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { LiveText } from '../../core/records/live.ts';
 import { watchFolder } from '../../platform/files/watch.ts';
-import type { Cursor } from '../../run/journal-read.ts';
+import type { JournalPosition } from '../../run/journal-read.ts';
 import { liveTextReader, type ReadText } from '../../run/live-texts.ts';
 import { ownerOf } from '../../run/lock.ts';
 import type { RunReader } from '../../run/open-run.ts';
@@ -25,7 +25,7 @@ export type FollowOptions = {
   /** Yield only events with a greater `seq`. */
   readonly after?: number;
   /** Where to begin to read; the beginning of the file without it. */
-  readonly from?: Cursor | undefined;
+  readonly from?: JournalPosition | undefined;
   /** `ended`: until no process works for the run. `aborted`: until `signal` fires; a resume is followed too. */
   readonly until: 'ended' | 'aborted';
   readonly signal?: AbortSignal | undefined;

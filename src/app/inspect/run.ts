@@ -20,10 +20,13 @@ import { whyOf } from './why.ts';
 /** The run in `dir`, whole; or why it cannot be read. */
 export async function inspectRun(dir: string, host: InspectHost): Promise<RunView | Refusal> {
   const run = await readForViews(dir, host);
-  return 'problems' in run ? run : viewOf(run, host);
+  return 'problems' in run ? run : runViewOf(run, host);
 }
 
-export async function viewOf(run: InspectedRun, host: Pick<InspectHost, 'cwd' | 'called'>): Promise<RunView> {
+export async function runViewOf(
+  run: InspectedRun,
+  host: Pick<InspectHost, 'cwd' | 'called'>,
+): Promise<RunView> {
   const { dir, row, manifest, graph, history, events, executions } = run;
   const { holdout } = manifest;
   const { dated, from } = pricesOf(manifest);

@@ -44,7 +44,9 @@ export async function writeCopiedJournal(
   const records = from.records.map((record) =>
     record.type === 'Start'
       ? withGoal(record, from.goal)
-      : withOwnArtifacts(record, lost.includes(`${record.node}@${record.visit}`), from.paths, final),
+      : record.type === 'BranchStopped'
+        ? record
+        : withOwnArtifacts(record, lost.includes(`${record.node}@${record.visit}`), from.paths, final),
   );
   const runId = manifest.run_id;
   const manifest_sha256 = manifestHash(manifest);
@@ -53,7 +55,7 @@ export async function writeCopiedJournal(
   const exchanges = byExecution(answersOf(from.records, from.exchanges).values());
   const paid: CallRecord[] = [];
   for (const record of records) {
-    const its = record.type === 'Start' ? [] : (calls.get(callOf(record)) ?? []);
+    const its = record.type !== 'Visit' ? [] : (calls.get(callOf(record)) ?? []);
     for (const call of its) journal.note(call);
     if (record.type === 'Visit') for (const one of exchanges.get(callOf(record)) ?? []) journal.note(one);
     paid.push(...its);

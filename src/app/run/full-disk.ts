@@ -78,7 +78,7 @@ async function suspendForRoom(
     const at = host.clock.now().toISOString();
     const parked: SuspendedRun = {
       status: 'paused_disk',
-      node: history.open?.node ?? state.next_node ?? '',
+      node: history.open[0]?.node ?? state.next_node ?? '',
       reason: `${path ?? runDir}: ${systemWords(error)}`,
       wake_at: null,
       since: at,

@@ -16,6 +16,7 @@ import {
   reasonOf,
 } from '../outcome.ts';
 import { bodySchema } from './body.ts';
+import type { Fork } from './fork.ts';
 import { fileName, nodeId } from './names.ts';
 import { openFailureSchema, questionSchema } from './question.ts';
 
@@ -112,8 +113,12 @@ export const keptThreadSchema = once(() =>
   }),
 );
 
-/** What became of the executable nodes, for human gates. */
+/** What became of the executable nodes, for human gates; and where branches are. */
 const ofWork = once(() => ({
+  fork: z
+    .custom<Fork>((v) => typeof v === 'object' && v !== null && 'branches' in v)
+    .exactOptional()
+    .describe('Branches that have not met in their join yet'),
   open_failures: z
     .array(openFailureSchema())
     .exactOptional()
@@ -204,6 +209,7 @@ export const boundedCheckpointSchema = once(() =>
     open_failures: true,
     tool_state: true,
     threads: true,
+    fork: true,
   }),
 );
 

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { usageSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
 import { bodySchema, textHash } from './body.ts';
+import { branchOf } from './fork.ts';
 import { innerPath, nodeId } from './names.ts';
 import { stamp } from './visit.ts';
 
@@ -25,6 +26,7 @@ export const exchangeSchema = once(() =>
     at: z.string().describe('When the attempt ended, RFC 3339, UTC'),
     node: nodeId(),
     visit: z.int().positive(),
+    branch: branchOf().exactOptional(),
     attempt: z.int().positive(),
     call: z.int().positive().describe('Of this node, over all its executions'),
     complete: z.boolean().describe('False for an attempt that was interrupted, which answers no replay'),

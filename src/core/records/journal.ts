@@ -6,9 +6,16 @@ import { once } from '../once.ts';
 import { parkedSchema, pausedWords } from '../outcome.ts';
 import { endedSchema } from './checkpoint.ts';
 import { exchangeSchema } from './exchange.ts';
+import { branchOf } from './fork.ts';
 import { fileName, nodeId } from './names.ts';
 import { questionSchema } from './question.ts';
-import { callRecordSchema, stamp, startRecordSchema, visitRecordSchema } from './visit.ts';
+import {
+  branchStoppedSchema,
+  callRecordSchema,
+  stamp,
+  startRecordSchema,
+  visitRecordSchema,
+} from './visit.ts';
 
 /** An execution has begun. Not flushed by itself. */
 const beganRecordSchema = once(() =>
@@ -19,6 +26,7 @@ const beganRecordSchema = once(() =>
     node: nodeId(),
     node_type: z.string(),
     visit: z.int().positive(),
+    branch: branchOf().exactOptional(),
   }),
 );
 
@@ -42,6 +50,10 @@ const stoppedRecordSchema = once(() =>
       .exactOptional()
       .describe('That it asks a person; absent where it was asked before'),
     signal: z.string().exactOptional().describe('That interrupted it'),
+    branches: z
+      .record(nodeId(), z.object({ cut_ms: z.number() }))
+      .exactOptional()
+      .describe('Of open branches: interrupted executions of their next nodes'),
   }),
 );
 
@@ -64,6 +76,7 @@ export const journalLineSchema = once(() =>
       visitRecordSchema(),
       beganRecordSchema(),
       exchangeSchema(),
+      branchStoppedSchema(),
       stoppedRecordSchema(),
       resumedRecordSchema(),
     ]),
@@ -81,4 +94,5 @@ export type LineFacts = JournalLine extends infer L
     : never
   : never;
 export type VisitFacts = Extract<LineFacts, { type: 'Visit' }>;
+export type BranchStoppedFacts = Extract<LineFacts, { type: 'BranchStopped' }>;
 export type ExchangeFacts = Extract<LineFacts, { type: 'Exchange' }>;

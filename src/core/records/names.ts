@@ -16,11 +16,11 @@ export const isSnapshotName = (text: string): boolean => /^[0-9a-f]{64}$/.test(t
 
 const example = 'write NODE or NODE@VISIT, for example --at check@2';
 
-/** Reads `check` or `check@2`. Node ids are `[A-Za-z_][A-Za-z0-9_]*`, executions count from 1. */
+/** Reads `check` or `check@2`. Executions count from 1. */
 export function parsePoint(text: string): Point | PointProblem {
   const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
   const [node = '', visit, ...more] = text.split('@');
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(node))
+  if (!nodeIdForm.test(node))
     return { problem: `${shown} names no node: an id has letters, digits and "_"`, fix: example };
   if (more.length > 0) return { problem: `${shown} has more than one "@"`, fix: example };
   if (visit === undefined) return { node, visit: undefined };
@@ -41,9 +41,15 @@ export const momentText = (moment: {
 export const forkWords = (from: { readonly run_id: string } & Parameters<typeof momentText>[0]): string =>
   `${from.run_id} ${momentText(from)}`;
 
+/** Ids of nodes in a run: `NODE` as in the text; `CALL.NODE` in a pipeline that a node calls; `NODE.1` for the first item of a list. */
+const idForm = String.raw`[A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|[0-9]+))*`;
+const nodeIdForm = new RegExp(`^${idForm}$`);
+/** `NODE@VISIT`, with the number of an execution. */
+export const executionForm = new RegExp(`^${idForm}@[1-9][0-9]*$`);
+
 /** Names and paths in a run's records that become paths or words of commands that users copy. A run directory may come
  *  from an untrusted source: no path may lead out of its folder. */
-export const nodeId = once(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'));
+export const nodeId = once(() => z.string().regex(nodeIdForm, 'is not a node id'));
 
 /** A run id is the name of its folder and a word of suggested commands. */
 export const runIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;

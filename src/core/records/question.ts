@@ -3,13 +3,13 @@ import * as z from 'zod';
 import { canonicalHash } from '../json.ts';
 import { once } from '../once.ts';
 import { failureClasses } from '../outcome.ts';
-import { nodeId } from './names.ts';
+import { executionForm, nodeId } from './names.ts';
 
 export const questionModes = ['choice', 'yes_no', 'freeform'] as const;
 export type QuestionMode = (typeof questionModes)[number];
 
 /** Id of a question, and name of its answer's file: `NODE@VISIT`. */
-const questionId = once(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*@[1-9][0-9]*$/, 'is not NODE@VISIT'));
+const questionId = once(() => z.string().regex(executionForm, 'is not NODE@VISIT'));
 
 /** The id of the question that an execution asks. */
 export const questionIdOf = (node: string, visit: number): string => `${node}@${visit}`;

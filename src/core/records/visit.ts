@@ -4,10 +4,11 @@ import * as z from 'zod';
 import { spentSchema, type Usage, usageSchema } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
-import { alikeSchema, type Outcome } from '../outcome.ts';
+import { alikeSchema, failureClasses, type Outcome, parkedSchema, pausedWords } from '../outcome.ts';
 import { arrivedSchema, endedSchema, keptThreadSchema, lastFailureSchema } from './checkpoint.ts';
+import { branchEndSchema, branchOf, openedForkSchema } from './fork.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
-import { takenAnswerSchema } from './question.ts';
+import { questionSchema, takenAnswerSchema } from './question.ts';
 import type { RouteCandidate } from './trace.ts';
 
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
@@ -82,6 +83,7 @@ export const visitRecordSchema = once(() =>
     node: nodeId(),
     node_type: z.string(),
     visit: z.int().positive(),
+    branch: branchOf().exactOptional(),
     before: snapshot().describe('Before its first attempt'),
     after: snapshot().describe('After it, including restored paths'),
     outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v),
@@ -108,6 +110,9 @@ export const visitRecordSchema = once(() =>
       .positive()
       .exactOptional()
       .describe('Its edge has `loop_restart`: the number of the restart by which the next round begins'),
+    fork: openedForkSchema().exactOptional().describe('The branches that begin after it'),
+    branch_ended: branchEndSchema().exactOptional().describe('Its branch ended with it'),
+    joined: nodeId().exactOptional().describe('The node whose branches met in it'),
     steps: z.int(),
     elapsed_ms: z.number(),
     commands: z
@@ -148,8 +153,28 @@ export const visitRecordSchema = once(() =>
 );
 export type VisitRecord = z.infer<ReturnType<typeof visitRecordSchema>>;
 
+/** A branch stopped, or has ended, without a finished execution: by a limit of its node, cancelled, or suspended. Flushed. */
+export const branchStoppedSchema = once(() =>
+  z.object({
+    ...stamp(),
+    type: z.literal('BranchStopped'),
+    at: z.string(),
+    branch: branchOf(),
+    status: z.enum(['failed', 'cancelled', ...pausedWords]),
+    reason: z.string(),
+    class: z.enum(failureClasses).exactOptional().describe('Of a failure'),
+    parked: parkedSchema().exactOptional(),
+    question: questionSchema()
+      .exactOptional()
+      .describe('That it asks a person; absent where it was asked before'),
+    cut_ms: z.number().exactOptional().describe('Of interrupted executions of its next node'),
+  }),
+);
+export type BranchStopped = z.infer<ReturnType<typeof branchStoppedSchema>>;
+
+/** What the state of a run at one of its executions is made of. */
 export const runRecordSchema = once(() =>
-  z.discriminatedUnion('type', [startRecordSchema(), visitRecordSchema()]),
+  z.discriminatedUnion('type', [startRecordSchema(), visitRecordSchema(), branchStoppedSchema()]),
 );
 export type RunRecord = z.infer<ReturnType<typeof runRecordSchema>>;
 
@@ -160,6 +185,7 @@ const about = once(() => ({
   node: z.string(),
   visit: z.int(),
   attempt: z.int(),
+  branch: branchOf().exactOptional(),
 }));
 
 export const callRecordSchema = once(() =>

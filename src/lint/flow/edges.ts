@@ -32,7 +32,7 @@ export type Way = {
 };
 
 /** The edges that leave a node, with all keys of their conditions. */
-export type Fork = {
+export type LeavingEdges = {
   readonly graph: Graph;
   readonly node: string;
   /** In the order in which the router prefers them. */
@@ -50,7 +50,7 @@ const engineKeys: ReadonlySet<string> = new Set([
   ...['outcome', 'preferred_label', 'failure_class', 'current_node'],
 ]);
 
-export function forkOf(graph: Graph, node: string, leaving: readonly Edge[]): Fork {
+export function leavingEdgesOf(graph: Graph, node: string, leaving: readonly Edge[]): LeavingEdges {
   const edges = [...leaving].sort(byWeightThenName);
   const compared = new Map<string, Comparison[]>();
   for (const { condition } of edges) if (condition !== undefined) comparisons(condition, compared);
@@ -73,7 +73,7 @@ export function forkOf(graph: Graph, node: string, leaving: readonly Edge[]): Fo
 /** The edge taken after an attempt with this report. `behind`: whether an edge behind conditional nodes asks for the class of the failure,
  *  where that is not decided by the report, since keys of their conditions are not among its context. */
 export function choose(
-  fork: Fork,
+  fork: LeavingEdges,
   { status, broke }: PossibleOutcome,
   words: EdgeWords,
   behind?: (edge: Edge) => boolean,
@@ -95,14 +95,14 @@ export function choose(
   return chooseEdge(fork.edges, isTrue, { ...input, takesBroken, isChosen });
 }
 
-const mayAsk = (fork: Fork) => (edge: Edge) => mayAskClassBehind(fork.graph, edge);
+const mayAsk = (fork: LeavingEdges) => (edge: Edge) => mayAskClassBehind(fork.graph, edge);
 
 // A limit on the combinations that are tried; beyond it every edge counts as possible.
 const mostTries = 3000;
 const mostWork = 300_000;
 
 /** Every edge for an attempt with the outcome `giving`, the simplest report first; each edge once. */
-export function waysOf(fork: Fork, giving: PossibleOutcome): readonly Way[] {
+export function waysOf(fork: LeavingEdges, giving: PossibleOutcome): readonly Way[] {
   const { edges, open } = fork;
   const found = new Map<Edge | undefined, Way>();
   // If an unconditional edge takes the outcome, the run never ends here.
@@ -127,7 +127,7 @@ export function waysOf(fork: Fork, giving: PossibleOutcome): readonly Way[] {
 }
 
 /** Everything that an attempt may report, as far as it matters to this fork, with every possible context. */
-export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<EdgeWords> {
+export function* allEdgeWords(fork: LeavingEdges, giving: PossibleOutcome): Generator<EdgeWords> {
   const classes =
     giving.status !== 'fail' ? [undefined] : fork.asksClass ? giving.classes : giving.classes.slice(0, 1);
   for (const context of contexts(fork.keys)) {
@@ -138,7 +138,7 @@ export function* allEdgeWords(fork: Fork, giving: PossibleOutcome): Generator<Ed
 }
 
 function* reports(
-  { labels, open }: Fork,
+  { labels, open }: LeavingEdges,
   { says, status, answers }: PossibleOutcome,
 ): Generator<Pick<EdgeWords, 'label' | 'suggested' | 'ownWord'>> {
   if (answers !== undefined) {
@@ -154,7 +154,7 @@ function* reports(
   for (const label of labels) for (const { to } of open) yield { label, suggested: [to] };
 }
 
-function* contexts(keys: Fork['keys']): Generator<ReadonlyMap<string, string>> {
+function* contexts(keys: LeavingEdges['keys']): Generator<ReadonlyMap<string, string>> {
   const [first, ...rest] = keys;
   if (first === undefined) return yield new Map();
   for (const others of contexts(rest))

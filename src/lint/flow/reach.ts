@@ -5,7 +5,7 @@ import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possi
 import { restartsAt } from '../../core/rounds.ts';
 import { asksHowItWent } from '../../core/routing.ts';
 import { nodesOf, type Subject } from '../rule.ts';
-import { type Fork, forkOf, type Way, waysOf } from './edges.ts';
+import { type LeavingEdges, leavingEdgesOf, type Way, waysOf } from './edges.ts';
 
 /** A node as runs reach it. A conditional passes an outcome on: it has one place for each outcome. */
 export type FlowPlace = {
@@ -14,7 +14,7 @@ export type FlowPlace = {
   readonly givings: readonly PossibleOutcome[];
   /** The outcome that a conditional passes on; undefined for other nodes. */
   readonly passes: PossibleOutcome | undefined;
-  readonly fork: Fork;
+  readonly fork: LeavingEdges;
   moves: readonly Move[];
 };
 
@@ -59,7 +59,7 @@ function explore(subject: Subject): Flow | undefined {
   if (graph.edges.some((edge) => edge.condition === undefined && edge.conditionText.trim() !== ''))
     return undefined;
 
-  const forks = new Map<string, Fork>();
+  const forks = new Map<string, LeavingEdges>();
   const places: FlowPlace[] = [];
   const byKey = new Map<string, FlowPlace>();
   const placeOf = (node: Node, given: PossibleOutcome): FlowPlace => {
@@ -68,7 +68,7 @@ function explore(subject: Subject): Flow | undefined {
     const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
     const old = byKey.get(key);
     if (old !== undefined) return old;
-    const fork = forks.get(node.id) ?? forkOf(graph, node.id, outgoing.get(node.id) ?? []);
+    const fork = forks.get(node.id) ?? leavingEdgesOf(graph, node.id, outgoing.get(node.id) ?? []);
     forks.set(node.id, fork);
     const givings = passes === undefined ? outcomesOf(subject, node) : [passes];
     const made: FlowPlace = { node, type, givings, passes, fork, moves: [] };

@@ -7,7 +7,7 @@ import { type FailureClass, failed } from '../../core/outcome.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { nextAttempt, retryPolicyOf } from '../../core/retry.ts';
 import { graphLimits } from '../../core/settings/limits.ts';
-import { allEdgeWords, choose, type EdgeWords, forkOf } from './edges.ts';
+import { allEdgeWords, choose, type EdgeWords, leavingEdgesOf } from './edges.ts';
 import { type Move, missedGate } from './reach.ts';
 
 const silence: EdgeWords = { label: '', suggested: [], class: undefined, context: new Map() };
@@ -53,7 +53,7 @@ function* candidates(moves: readonly Move[], at: number, before: EdgeWords): Gen
     if (other === undefined || speaks(other) || (isOwn(other) && !speaks(move))) break;
     edges.push(...other.place.fork.edges);
   }
-  const fork = forkOf(move.place.fork.graph, move.place.node.id, edges);
+  const fork = leavingEdgesOf(move.place.fork.graph, move.place.node.id, edges);
   for (const words of allEdgeWords({ ...fork, keys: [] }, move.giving))
     yield { ...words, context: before.context };
   if (!speaks(move)) return;

@@ -1,7 +1,7 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
 import type { Edge } from '../../core/graph.ts';
 import type { Finding } from '../../core/settings/repair.ts';
-import { allEdgeWords, choose, forkOf } from '../flow/edges.ts';
+import { allEdgeWords, choose, leavingEdgesOf } from '../flow/edges.ts';
 import { type Flow, flowOf, type Move, pathTo } from '../flow/reach.ts';
 import { limitedFindings, listedNames, proven } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -48,7 +48,7 @@ type Reason = {
 
 function reason(edge: Edge, { places }: Flow, { graph }: Subject): Reason {
   const sources = places.filter(({ node }) => node.id === edge.from);
-  const alone = forkOf(graph, edge.from, [edge]);
+  const alone = leavingEdgesOf(graph, edge.from, [edge]);
   // The edge alone would be taken, but another one wins.
   for (const place of sources) {
     for (const giving of place.givings) {

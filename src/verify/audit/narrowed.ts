@@ -16,6 +16,7 @@ export function narrowedChecks(
   const origins = new Map<string, string>();
   const found = new Map<string, AuditFinding[]>();
   for (const record of records) {
+    if (record.type === 'BranchStopped') continue;
     const set = record.type === 'Start' ? record.origins : record.origins.set;
     if (record.type === 'Visit') {
       const node = nodeOf(graph, record.node);
