@@ -12,15 +12,16 @@ import { madeInCovers } from '../platform/sandbox/bwrap.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { look } from '../workspace/walk.ts';
+import { isInBranchFolder } from './branch-places.ts';
 
 /** Bytes of one output stream of an agent program that are written to its log. */
 export const mostAgentOutput = 256 * 1024 * 1024;
 
-/** The place in a run directory for files that are hidden from an agent. */
-export const hidingPlace = (runDir: string): HidingPlace => ({
-  folder: layout(runDir).hidden,
-  list: layout(runDir).hiddenList,
-});
+/** The place in a run directory for files that are hidden from an agent; those of a branch's folder are next to it. */
+export const hidingPlace = (runDir: string, workspace = layout(runDir).workspace): HidingPlace =>
+  isInBranchFolder({ runDir, workspace })
+    ? { folder: `${workspace}.hidden`, list: `${workspace}.hidden.json` }
+    : { folder: layout(runDir).hidden, list: layout(runDir).hiddenList };
 
 export type AgentProcess = {
   readonly spawn: Spawn;
@@ -48,6 +49,7 @@ export type AgentProcess = {
   /** Milliseconds that the program may take. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** What the environment of its processes holds, as `NAME=value`. */
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
@@ -76,7 +78,7 @@ export async function runAgentProgram(program: AgentProgram, agent: AgentProcess
   let sight: Sight = { hidden: [], confinement: planned };
   try {
     if (unread !== undefined)
-      sight = await putAway(agent.workspace, hidingPlace(agent.runDir), unread, planned);
+      sight = await putAway(agent.workspace, hidingPlace(agent.runDir, agent.workspace), unread, planned);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
     return { kind: 'not_found', program: first, why: error.message };
@@ -148,7 +150,7 @@ async function start(
       ...(stderr === undefined ? {} : { onStderr: stderr.hear }),
       timeoutMs: agent.timeoutMs,
       signal: program.enough === undefined ? agent.signal : AbortSignal.any([agent.signal, program.enough]),
-      marker: `FACTORY_RUN_MARKER=${agent.marker}`,
+      marker: agent.marker,
       started: agent.spawned,
     });
   } finally {
@@ -165,7 +167,7 @@ async function takeBack(
   if (hidden.length === 0) return;
   const made =
     covered === undefined
-      ? await bringBack(workspace, hidingPlace(runDir))
+      ? await bringBack(workspace, hidingPlace(runDir, workspace))
       : await madeInCovers(covered, hidden);
   wasHidden(hidden, made);
 }

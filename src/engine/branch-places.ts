@@ -34,7 +34,7 @@ export function branchPlaces(
   { runDir, snapshots: ofRun }: Pick<Run, 'runDir' | 'snapshots'>,
   { node }: { readonly node: string },
 ): BranchPlaces {
-  const top = branchFolder(runDir, node);
+  const top = join(foldersOf(runDir), node);
   /** Left by branches that have ended. */
   const free: Folder[] = [];
 
@@ -78,6 +78,14 @@ async function restored(folder: Folder, id: string): Promise<Folder> {
   return folder;
 }
 
-/** The folder with those of the branches of a fork. No node has a name like that of the folder in which it is. */
-const branchFolder = (runDir: string, fanOut: string): string =>
-  join(layout(runDir).scratch, '.branches', fanOut);
+/** No node has a name like that. */
+const foldersOf = (runDir: string): string => join(layout(runDir).scratch, '.branches');
+
+/** Whether an execution works in the folder of a branch. */
+export const isInBranchFolder = ({ runDir, workspace }: Pick<Run, 'runDir' | 'workspace'>): boolean =>
+  workspace.startsWith(`${foldersOf(runDir)}/`);
+
+/** Where programs in a sandbox see the workspace: that of a branch at the path of the run's, so that paths in what they build stay
+ *  true after the join. */
+export const placeInSandbox = (run: Pick<Run, 'runDir' | 'workspace'>): string =>
+  isInBranchFolder(run) ? layout(run.runDir).workspace : run.workspace;

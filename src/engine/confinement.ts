@@ -21,6 +21,7 @@ import { layout } from '../core/records/layout.ts';
 import { isReadOnly } from '../core/settings/node.ts';
 import { sourceOf } from '../core/settings/typing.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
+import { placeInSandbox } from './branch-places.ts';
 
 /** Sandbox settings that are the same for all nodes of a run. */
 export type RunConfinement = {
@@ -145,11 +146,13 @@ export function confinementOf(
     path,
     write: false,
   }));
+  const to = placeInSandbox(setting);
   return {
     ...confined,
     inside: [...confined.inside, ...read],
     pinned: stage.pinned ?? [],
     frozen: stage.frozen ?? [],
+    ...(to === workspace ? {} : { relocated: { from: workspace, to } }),
   };
 }
 
@@ -225,7 +228,11 @@ const unreachable =
   /Network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|Temporary failure in name resolution|Could not resolve host|Name or service not known|getaddrinfo/i;
 
 /** The first path that the program did not find, but that exists outside the sandbox. */
-function missing(output: string, { binds, inside }: Confinement, workspace: string): string | undefined {
+function missing(
+  output: string,
+  { binds, inside, relocated }: Confinement,
+  workspace: string,
+): string | undefined {
   for (const line of output.split('\n')) {
     if (
       !/No such file or directory|ENOENT|not found|cannot (?:open|access|stat)|can't (?:open|cd)/i.test(line)
@@ -234,7 +241,7 @@ function missing(output: string, { binds, inside }: Confinement, workspace: stri
     for (const [path = ''] of line.matchAll(/\/[^\s:'"`,;()[\]{}]+/g)) {
       const seen = [
         ...systemFolders,
-        workspace,
+        relocated?.to ?? workspace,
         '/proc',
         '/dev',
         ...[...binds, ...inside].map((bind) => bind.path),

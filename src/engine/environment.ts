@@ -114,6 +114,7 @@ export function withOwnWords(
     readonly node: string;
     readonly processMarker: string;
     readonly epoch: number;
+    readonly branch?: string | undefined;
   },
   {
     node,
@@ -140,7 +141,7 @@ export function withOwnWords(
     FACTORY_NODE_EXEC: run.node,
     FACTORY_RUN_ID: run.runId,
     FACTORY_RUN_MARKER: run.processMarker,
-    [epochVariable(run.processMarker)]: String(run.epoch),
+    [epochVariable(run.processMarker)]: epochValue(run),
     FACTORY_NODE: node.id,
     FACTORY_VISIT: String(visit),
     FACTORY_ATTEMPT: String(attempt),
@@ -152,6 +153,16 @@ export function withOwnWords(
     ...(access ? { FACTORY_RUN_DIR: run.runDir, FACTORY_SNAPSHOT: snapshotId } : {}),
   };
 }
+
+/** Which owner of the run has started a process; in a branch, and in which: its processes are ended apart from those of others that
+ *  run at the same time. */
+export const epochValue = ({
+  epoch,
+  branch,
+}: {
+  readonly epoch: number;
+  readonly branch?: string | undefined;
+}): string => (branch === undefined ? `${epoch}` : `${epoch}:${branch}`);
 
 /** The environment adapted to the sandbox. */
 export const seenBy = (

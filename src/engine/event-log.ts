@@ -8,6 +8,7 @@ import { type Json, own, put } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { VisitFacts } from '../core/records/journal.ts';
+import { layout } from '../core/records/layout.ts';
 import type { TraceFacts, TraceRecord } from '../core/records/trace.ts';
 import type { ThreadRecord } from '../core/records/visit.ts';
 import { present, type Value } from '../core/settings/types.ts';
@@ -35,7 +36,7 @@ export const viewPlaces = (run: Run): ViewPlaces => ({
     if (node === undefined) throw new Error(`Internal: no node ${id} in a linted graph`);
     const isExecutable = run.kinds.find(({ type }) => type === node.type)?.executable === true;
     return {
-      ...nodeInput(node, run.workspace),
+      ...nodeInput(node, layout(run.runDir).workspace),
       ...(isExecutable ? { sandbox: sandboxLevelOf(run, node) } : {}),
     };
   },

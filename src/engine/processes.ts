@@ -13,12 +13,14 @@ import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { noteProcess } from '../run/node-directory.ts';
 import type { Lookout } from '../workspace/walk.ts';
 import { runAgentProgram } from './agent-process.ts';
+import { isInBranchFolder, placeInSandbox } from './branch-places.ts';
 import { confinementOf, sandboxLevelOf, scenarioVariables, scratchOfNode } from './confinement.ts';
-import { seenBy, withOwnWords } from './environment.ts';
+import { epochValue, seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { liveOutput } from './live-output.ts';
 import { note } from './node-records.ts';
 import { inThisProcess } from './own-step.ts';
+import type { Run } from './run-context.ts';
 
 export interface OpenProcesses extends NodeProcesses {
   /** The programs that were started, with the files of their output. */
@@ -37,7 +39,7 @@ export function openProcesses(context: LayerContext): OpenProcesses {
     started,
     ran,
     homeAndTmp: homeAndTmpOf(sandboxLevelOf(run, node)),
-    historyEnv: run.historyEnv,
+    historyEnv: historyEnvOf(run),
     async run(program) {
       const left = timeLeft(context);
       if (left <= 0) return { kind: 'timed_out', afterMs: context.attempt.timeout.ms };
@@ -66,10 +68,21 @@ export function openProcesses(context: LayerContext): OpenProcesses {
     async agentSandbox() {
       const rung = sandboxLevelOf(run, node);
       const nests = rung !== 'bwrap' || (await run.confinement?.nests()) !== false;
-      return { rung, nests, scratch: scratchOfNode(run.runDir, node.id) };
+      const scratch = scratchOfNode(run.runDir, node.id);
+      const isElsewhere = rung === 'bwrap' && isInBranchFolder(run);
+      return { rung, nests, scratch, ...(isElsewhere ? { workspace: placeInSandbox(run) } : {}) };
     },
   };
 }
+
+/** What the environment of a node's processes holds, and of no others that run at the same time. */
+const markOf = (run: Run): string => `${epochVariable(run.processMarker)}=${epochValue(run)}`;
+
+/** Git sees the folder of a branch as the work tree; the index, which belongs to the run's workspace, is not written. */
+const historyEnvOf = (run: Run): Run['historyEnv'] =>
+  run.historyEnv['GIT_WORK_TREE'] === undefined || !isInBranchFolder(run)
+    ? run.historyEnv
+    : { ...run.historyEnv, GIT_WORK_TREE: run.workspace, GIT_OPTIONAL_LOCKS: '0' };
 
 /** For a step of our own that this process carries out; it is not confined. */
 const ownSpawn = ({ run }: LayerContext, { own }: StageProgram): Spawn | undefined =>
@@ -166,7 +179,7 @@ async function runTool(
     mask,
     timeoutMs: limit,
     signal,
-    marker: `${epochVariable(run.processMarker)}=${run.epoch}`,
+    marker: markOf(run),
     started(process) {
       live.begin();
       return isSpawned(process);
@@ -210,7 +223,7 @@ async function runAgentsProgram(
     keep: files.keep,
     timeoutMs: Math.min(program.timeoutMs ?? Number.POSITIVE_INFINITY, most),
     signal: stop === undefined ? signal : AbortSignal.any([signal, stop]),
-    marker: run.processMarker,
+    marker: run.branch === undefined ? `FACTORY_RUN_MARKER=${run.processMarker}` : markOf(run),
     async beforeSpawn() {
       await beforeProgram(context);
       if (lookout !== undefined) beginLook(lookout);

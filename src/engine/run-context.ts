@@ -33,7 +33,10 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly graph: Graph;
   readonly runId: string;
   readonly runDir: string;
+  /** In a branch the folder in which it works, and its snapshots. */
   readonly workspace: string;
+  /** The innermost branch in which nodes are executed; undefined outside of branches. */
+  readonly branch?: string;
   /** Name of the snapshot with which the run began. */
   readonly start: string;
   readonly clock: Clock;

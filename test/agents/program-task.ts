@@ -61,7 +61,7 @@ export async function programTask(
           keep: async (name, text) => writeFileSync(join(nodeDir, name), mask(text)),
           timeoutMs: program.timeoutMs ?? 60_000,
           signal: signal ?? new AbortController().signal,
-          marker,
+          marker: `FACTORY_RUN_MARKER=${marker}`,
           spawned: async () => {},
           beforeSpawn: async () => {},
           wasHidden: (_, made) => conflicts.push(...made),

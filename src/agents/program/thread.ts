@@ -53,7 +53,9 @@ export async function openThreadSession(
   const { program, home } = setting;
   if (home === undefined)
     return thread.before === undefined ? undefined : lostThread(`${program} has no home for its sessions`);
-  const { rung, scratch } = (await task.sandbox?.()) ?? { rung: 'group', scratch: task.nodeDir };
+  const { rung, scratch, workspace } = (await task.sandbox?.()) ?? {
+    ...{ rung: 'group', scratch: task.nodeDir, workspace: undefined },
+  };
   const shown = join(home, sessionLayouts[program].folder);
   const place: SessionPlace =
     rung === 'bwrap'
@@ -61,8 +63,13 @@ export async function openThreadSession(
       : { program, folder: shown, places: [], aside: join(scratch, 'aside'), noted: { scratch, home } };
   await makeEmpty(place.aside ?? place.folder);
   const places = rung === 'bwrap' ? [{ path: shown, write: true, from: place.folder }] : [];
-  return openIn({ ...place, places }, thread, task, setting);
+  const cwd = workspace === undefined ? setting.cwd : inWorkspaceAt(workspace, setting.cwd, task.workspace);
+  return openIn({ ...place, places }, thread, task, { ...setting, cwd });
 }
+
+/** A path at or below a workspace, where the program sees that. */
+const inWorkspaceAt = (seen: string, path: string, workspace: string): string =>
+  path === workspace || path.startsWith(`${workspace}/`) ? `${seen}${path.slice(workspace.length)}` : path;
 
 type SessionPlace = {
   readonly program: SessionProgram;

@@ -115,7 +115,13 @@ export type AgentTask = {
   run(program: AgentProgram): Promise<Exit>;
   /** Where `run` starts it: on which rung of confinement, and whether a sandbox of the program's own works there. `scratch` is a
    *  private folder that no program sees unless a place shows it: removed by a resume at the latest. */
-  sandbox?(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean; readonly scratch: string }>;
+  sandbox?(): Promise<{
+    readonly rung: SandboxLevel;
+    readonly nests: boolean;
+    readonly scratch: string;
+    /** Where the program sees the task's workspace, if not at its path. */
+    readonly workspace?: string;
+  }>;
   /** Writes an artifact into the node's folder, secrets masked. */
   keep(name: string, content: string): Promise<void>;
   /** A record for the log; the node's name is added. */

@@ -88,8 +88,14 @@ export interface NodeProcesses {
   /** Runs the program of this node's agent; rejects only if the run's own folders fail. `stop` ends it like the node's
    *  signal. */
   runAgent(program: AgentProgram, stop?: AbortSignal): Promise<Exit>;
-  /** The sandbox of this node's agent, whether the agent's own sandbox works inside it, and the node's private folder. */
-  agentSandbox(): Promise<{ readonly rung: SandboxLevel; readonly nests: boolean; readonly scratch: string }>;
+  /** The sandbox of this node's agent, whether the agent's own sandbox works inside it, the node's private folder, and where the agent
+   *  sees the workspace, if not at its path. */
+  agentSandbox(): Promise<{
+    readonly rung: SandboxLevel;
+    readonly nests: boolean;
+    readonly scratch: string;
+    readonly workspace?: string;
+  }>;
   readonly homeAndTmp: HomeAndTmp;
   /** Environment that makes `git` use the run's history; empty without one. */
   readonly historyEnv: Readonly<Record<string, string>>;

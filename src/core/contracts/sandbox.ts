@@ -48,6 +48,9 @@ export type Confinement = {
   readonly pinned: readonly string[];
   /** Files and folders of the workspace that are read-only. */
   readonly frozen?: readonly string[];
+  /** In a sandbox the folder `from` is seen at `to` instead: all paths of the confinement, and what the program is started with, name
+   *  it by `from`. */
+  readonly relocated?: { readonly from: string; readonly to: string };
   /** Whether programs that the node starts may get a nested sandbox that shows them less. */
   readonly parts?: boolean;
   /** Whether programs that the node starts may get a complete nested sandbox, with a separate `/proc`. */

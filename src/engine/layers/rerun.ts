@@ -62,7 +62,7 @@ async function secondVerdict(
 ): Promise<Outcome & Failure> {
   const { run, node, signal } = context;
   // No node can have a name that begins with a dot.
-  const folder = join(layout(run.runDir).scratch, '.rerun');
+  const folder = join(layout(run.runDir).scratch, run.branch === undefined ? '.rerun' : `.rerun.${node.id}`);
   run.log('info', 'a scenario failed: it is run again in a clean copy', { node: node.id });
   try {
     await removeAside(folder);

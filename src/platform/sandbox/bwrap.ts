@@ -24,6 +24,7 @@ import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
 import { beforeRemaking, beforeWrite } from '../files/fence.ts';
 import { allows } from '../files/read.ts';
 import { namespaces } from './capabilities.ts';
+import { type Relocation, relocationOf } from './relocate.ts';
 
 /** The private folders of one node. */
 const scratchOf = (scratch: string) => ({
@@ -36,18 +37,19 @@ const scratchOf = (scratch: string) => ({
 export function bwrapArguments(confinement: Confinement, cwd: string): string[] {
   const { binds, masks, inside, home, network, scratch, covers, pinned, frozen, parts, nested } = confinement;
   const own = scratchOf(scratch);
+  const at = relocationOf(confinement);
   beforeWrite(own.tmp);
   beforeRemaking(own.tmp);
   mkdirSync(own.tmp, { recursive: true, mode: 0o700 });
   if (home !== undefined) mkdirSync(own.home, { recursive: true, mode: 0o700 });
-  for (const bind of binds) makePrivate(bind);
+  for (const bind of binds) makePrivate(bind, at);
   // An earlier node may have removed its permissions on the workspace.
   for (const { path, write } of inside) if (write) unlock(path);
   const kept = ['/tmp', '/var/tmp', ...(home === undefined ? [] : [home])];
   // The target of a symbolic link lies elsewhere, where a system folder or a bind may show it.
   const places = [...new Set(masks.flatMap((mask) => [seatOf(mask), realOf(mask)]))];
   const shown = binds.filter((bind) => bind.write || !leadsInto(bind.path, places));
-  const within = inside.map((bind) => ({ ...bind, path: seatOf(bind.path) }));
+  const within = inside.map((bind) => ({ ...bind, path: seatOf(at(bind.path)), source: seatOf(bind.path) }));
   const seen = [...systemFolders, ...shown.map((bind) => bind.path)];
   const masked = places.filter(
     (mask) =>
@@ -83,20 +85,24 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
     ...shown.filter((bind) => bind.write || !isShown(bind.path)).flatMap(bound),
     ...outermost.flatMap((mask) => ['--tmpfs', mask]),
     ...within.flatMap((bind, n) => [...bound(bind), ...(again[n] ?? []).flatMap(masking)]),
-    ...pinned.map(seatOf).flatMap((path) => ['--bind', path, path]),
+    ...pinned.map(seatOf).flatMap((path) => ['--bind', path, at(path)]),
     // A folder that is pinned would cover what is mounted in it before.
-    ...(frozen ?? []).map(seatOf).flatMap((path) => ['--ro-bind-try', path, path]),
-    ...covers.flatMap((path, n) => ['--bind', emptyLike(path, join(own.covers, String(n))), seatOf(path)]),
+    ...(frozen ?? []).map(seatOf).flatMap((path) => ['--ro-bind-try', path, at(path)]),
+    ...covers.flatMap((path, n) => [
+      '--bind',
+      emptyLike(path, join(own.covers, String(n))),
+      seatOf(at(path)),
+    ]),
     // Paths outside every mount are read-only, so that they do not look writable.
     ...[...tops, ...outermost, ...again.flat().filter(isFolder)].flatMap((mask) => ['--remount-ro', mask]),
-    ...['--remount-ro', '/', '--chdir', cwd, '--'],
+    ...['--remount-ro', '/', '--chdir', at(cwd), '--'],
   ];
 }
 
-function makePrivate({ from, text }: Bind): void {
+function makePrivate({ from, text }: Bind, seen: Relocation): void {
   if (from === undefined) return;
   mkdirSync(text === undefined ? from : dirname(from), { recursive: true, mode: 0o700 });
-  if (text !== undefined) writeFileSync(from, text, { mode: 0o600 });
+  if (text !== undefined) writeFileSync(from, seen(text), { mode: 0o600 });
 }
 
 function unlock(folder: string): void {
@@ -169,13 +175,13 @@ function realOf(path: string): string {
 
 /** A read-only path that cannot even be examined (another user's folder on PATH) is skipped: without a sandbox it
  *  would be useless too. */
-const bound = ({ path, write, from }: Bind): string[] =>
+const bound = ({ path, write, from, source = path }: Bind & { readonly source?: string }): string[] =>
   from !== undefined
     ? ['--bind', from, path]
     : write
-      ? ['--bind-try', path, path]
-      : allows(path, constants.R_OK)
-        ? ['--ro-bind-try', path, path]
+      ? ['--bind-try', source, path]
+      : allows(source, constants.R_OK)
+        ? ['--ro-bind-try', source, path]
         : [];
 
 /** The kernel treats root's nodes as root, whatever capabilities they lack: its settings (such as the program that

@@ -7,6 +7,7 @@ import { bwrapArguments } from './bwrap.ts';
 import type { SandboxCapabilities } from './capabilities.ts';
 import { inCgroup, leaveCgroup, openCgroup } from './cgroup.ts';
 import { limited } from './limits.ts';
+import { relocatedRequest, relocationOf } from './relocate.ts';
 import { filterWords, openFilter } from './seccomp.ts';
 
 /** A spawn that enforces each request's confinement. A request without one is started unchanged. */
@@ -31,10 +32,14 @@ export function confining(spawn: Spawn, ladder: SandboxCapabilities): Spawn {
 async function runWithin(
   spawn: Spawn,
   ladder: SandboxCapabilities,
-  request: SpawnRequest,
+  outside: SpawnRequest,
   confinement: Confinement,
   crowd: string | undefined,
 ): Promise<Exit> {
+  const request =
+    confinement.rung === 'bwrap' && confinement.relocated !== undefined
+      ? relocatedRequest(outside, relocationOf(confinement))
+      : outside;
   const limits = limited(request.argv, confinement.limits, ladder);
   const start = (argv: readonly [string, ...string[]]) =>
     crowd === undefined ? argv : inCgroup(crowd, argv);
