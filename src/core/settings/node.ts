@@ -3,6 +3,7 @@ import { fidelities } from '../fidelity.ts';
 import { own } from '../json.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
+import { joinAttributes } from './join.ts';
 import { shell } from './shell.ts';
 import {
   type AttributeSpec,
@@ -345,6 +346,7 @@ export const codergenAttributes = {
 /** All attributes of this file: the settings that every node has, those of other types with their defaults. */
 export const nodeAttributes = {
   ...humanAttributes,
+  ...joinAttributes,
   ...commonAttributes,
   ...executableAttributes,
   ...judgingAttributes,
