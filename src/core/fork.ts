@@ -58,6 +58,16 @@ function withoutOwn(state: RunState): Partial<RunState> {
   return rest as Partial<RunState>;
 }
 
+/** Where the run continues: its next node, and those of branches that have not ended. */
+export const nextNodes = (
+  state: Pick<RunState, 'next_node' | 'fork'>,
+): readonly { readonly node: string; readonly branch?: string }[] => [
+  ...(state.next_node === null ? [] : [{ node: state.next_node }]),
+  ...branchesOf(state).flatMap(({ id, cursor: { next_node, ended } }) =>
+    next_node === null || ended !== undefined ? [] : [{ node: next_node, branch: id }],
+  ),
+];
+
 /** What branches and the run itself ask a person and no execution has been committed of. */
 export const openQuestions = (state: RunState): readonly Question[] => [
   ...(state.question === undefined ? [] : [state.question]),

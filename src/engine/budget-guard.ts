@@ -7,7 +7,14 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Caps } from '../core/settings/limits.ts';
-import { type CallEnd, type CostLedger, estimatedTokens, inputCost, type Stamp } from './cost-ledger.ts';
+import {
+  type CallEnd,
+  type CostLedger,
+  estimatedTokens,
+  inputCost,
+  type Reserved,
+  type Stamp,
+} from './cost-ledger.ts';
 import { collectNestedSpending, moneyWords, share, sharePrices } from './shared-budget.ts';
 
 export type BudgetSetting = {
@@ -21,6 +28,7 @@ export type BudgetSetting = {
   readonly wallLeft: () => number;
   readonly node: string;
   readonly visit: number;
+  readonly branch?: string | undefined;
   readonly clock: Pick<Clock, 'now'>;
 };
 
@@ -135,7 +143,10 @@ class CallDesk implements BudgetGuard {
           return { empty: 'its usage cannot be recorded' };
         const left = [
           (own.caps.max_tokens ?? Number.POSITIVE_INFINITY) - tokensOf(own.spent),
-          (caps.max_tokens ?? Number.POSITIVE_INFINITY) - kept.tokens - tokensOf(run.spent),
+          (caps.max_tokens ?? Number.POSITIVE_INFINITY) -
+            kept.tokens -
+            tokensOf(run.spent) -
+            run.underWay.tokens,
         ];
         const least = Math.min(...left);
         return { tokens: Number.isFinite(least) ? least : undefined };
@@ -151,13 +162,14 @@ class CallDesk implements BudgetGuard {
 
   /** The limits of node and run; `used`: by the call that is open. */
   private limits(used?: Usage): Limits {
-    const { costs, caps, node, nodeCaps } = this.at;
+    const { costs, caps, node, nodeCaps, branch } = this.at;
     const soFar = (spent: Spent): Spent =>
       used === undefined ? spent : withCall(spent, used, priced(used, costs));
     const open = used === undefined || costOf(used, costs.prices) !== null ? [] : [used.model];
     const unpriced = [...new Set([...costs.unpriced(), ...open])];
     const own = { node, caps: nodeCaps, spent: soFar(costs.of(node)), unpriced };
-    return { own, run: { caps, spent: soFar(costs.run()), unpriced } };
+    const underWay = costs.reserved(branch);
+    return { own, run: { caps, spent: soFar(costs.run()), unpriced, underWay } };
   }
 
   /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
@@ -168,12 +180,15 @@ class CallDesk implements BudgetGuard {
   }
 
   private stampOf(attempt: number): Stamp {
-    const { clock, node, visit } = this.at;
-    return { at: clock.now().toISOString(), node, visit, attempt };
+    const { clock, node, visit, branch } = this.at;
+    return {
+      ...{ at: clock.now().toISOString(), node, visit, attempt },
+      ...(branch === undefined ? {} : { branch }),
+    };
   }
 }
 
-type Limits = { readonly own: Limited; readonly run: Limited };
+type Limits = { readonly own: Limited; readonly run: Limited & { readonly underWay: Reserved } };
 
 const priced = (usage: Usage, { prices }: CostLedger) => {
   const usd = costOf(usage, prices);

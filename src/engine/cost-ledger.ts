@@ -8,7 +8,10 @@ import type { CallRecord } from '../core/records/visit.ts';
 type Started = Extract<CallRecord, { type: 'CallStarted' }>;
 type CallProgress = Extract<CallRecord, { type: 'CallTold' }>;
 type Ended = Extract<CallRecord, { type: 'CallEnded' }>;
-export type Stamp = Pick<Started, 'at' | 'node' | 'visit' | 'attempt'>;
+export type Stamp = Pick<Started, 'at' | 'node' | 'visit' | 'attempt' | 'branch'>;
+
+/** What calls that have not ended have sent and used, at least: it counts as spent before another call is made. */
+export type Reserved = { readonly usd: number; readonly tokens: number };
 
 /** How a call ended. `cut`: by a signal or an outage, with the usage known so far; `untold`: its cost is unknown. */
 export type CallEnd =
@@ -22,10 +25,12 @@ export interface CostLedger {
   of(node: string): Spent;
   /** Models that answered and have no price. */
   unpriced(): readonly string[];
+  /** For the calls under way in other branches than this one; in the whole run at most one call of a branch is. */
+  reserved(branch: string | undefined): Reserved;
   begin(stamp: Stamp, call: Pick<Started, 'agent' | 'model' | 'input_tokens' | 'unseen'>): Promise<void>;
-  /** Records the usage of the open call so far, and `sends` further input tokens that are on their way. */
+  /** Records the usage of the branch's open call so far, and `sends` further input tokens that are on their way. */
   progress(stamp: Stamp, usage: Usage, sends: number): Promise<void>;
-  /** Records the end of the open call; answers its usage with its cost. */
+  /** Records the end of the branch's open call; answers its usage with its cost. */
   end(stamp: Stamp, how: CallEnd): Promise<Usage | undefined>;
   /** Records a call of a nested run, once. */
   take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
@@ -44,7 +49,8 @@ class CallLedger implements CostLedger {
   private readonly withoutPrice = new Set<string>();
   /** Calls of nested runs that are recorded. */
   private readonly nested = new Set<string>();
-  private open: Open | undefined;
+  /** By branch: there a call is made after another. */
+  private readonly open = new Map<string | undefined, Open>();
 
   constructor(
     records: Iterable<CallRecord>,
@@ -52,8 +58,8 @@ class CallLedger implements CostLedger {
     private readonly write: (record: CallRecord) => Promise<void> | void,
   ) {
     for (const record of records) this.count(record);
-    if (this.open !== undefined) this.cutOff(this.open);
-    this.open = undefined;
+    for (const call of this.open.values()) this.cutOff(call);
+    this.open.clear();
   }
 
   run(): Spent {
@@ -66,6 +72,17 @@ class CallLedger implements CostLedger {
 
   unpriced(): readonly string[] {
     return [...this.withoutPrice].filter((model) => model !== '');
+  }
+
+  reserved(branch: string | undefined): Reserved {
+    let [usd, tokens] = [0, 0];
+    for (const [of, call] of this.open) {
+      if (of === branch) continue;
+      const usage = leastOf(call);
+      usd += costOf(usage, this.prices) ?? leastCostOf(usage, this.prices);
+      tokens += tokensIn(usage);
+    }
+    return { usd, tokens };
   }
 
   begin(stamp: Stamp, call: Parameters<CostLedger['begin']>[1]): Promise<void> {
@@ -81,7 +98,8 @@ class CallLedger implements CostLedger {
   }
 
   async end(stamp: Stamp, { ended, usage: reported }: CallEnd): Promise<Usage | undefined> {
-    const usage = ended === 'told' || ended === 'free' ? reported : known(reported, ended, this.open);
+    const usage =
+      ended === 'told' || ended === 'free' ? reported : known(reported, ended, this.open.get(stamp.branch));
     const cost = usage === null ? null : costOf(usage, this.prices);
     const record: Ended = {
       ...stamp,
@@ -101,18 +119,20 @@ class CallLedger implements CostLedger {
   }
 
   private count(record: CallRecord): void {
+    const { branch } = record;
+    const open = this.open.get(branch);
     if (record.type === 'CallStarted') {
-      if (this.open !== undefined) this.cutOff(this.open);
-      this.open = { started: record };
+      if (open !== undefined) this.cutOff(open);
+      this.open.set(branch, { started: record });
     } else if (record.type === 'CallTold') {
-      if (this.open !== undefined) this.open = { ...this.open, progress: record };
+      if (open !== undefined) this.open.set(branch, { ...open, progress: record });
     } else this.countEnd(record);
   }
 
   private countEnd(record: Ended): void {
     if (record.told !== undefined) this.nested.add(record.told);
-    const cut = record.run === undefined ? this.open : undefined;
-    if (record.run === undefined) this.open = undefined;
+    const cut = record.run === undefined ? this.open.get(record.branch) : undefined;
+    if (record.run === undefined) this.open.delete(record.branch);
     if (record.ended === 'free') return;
     if (record.ended === 'cut' && record.usage === null && cut !== undefined) {
       this.cutOff(cut);
@@ -169,30 +189,33 @@ function known(reported: Usage | null, ended: CallEnd['ended'], open: Open | und
 
 /** Calls of nested runs, each as it ended; one without an end was interrupted. */
 export function endedCalls(records: Iterable<{ readonly run: string; readonly call: CallRecord }>): Ended[] {
-  const open = new Map<string, Open>();
+  // By run and branch of it.
+  const open = new Map<string, Open & { readonly run: string }>();
   const ended: Ended[] = [];
-  const cutOff = (run: string): void => {
-    const call = open.get(run);
+  const cutOff = (key: string): void => {
+    const call = open.get(key);
     if (call === undefined) return;
     const { at, node, visit, attempt } = call.started;
-    const stamp = { at, node, visit, attempt };
-    ended.push({ ...stamp, type: 'CallEnded', ended: 'cut', usage: leastOf(call), cost_usd: null, run });
-    open.delete(run);
+    const [stamp, usage] = [{ at, node, visit, attempt }, leastOf(call)];
+    ended.push({ ...stamp, type: 'CallEnded', ended: 'cut', usage, cost_usd: null, run: call.run });
+    open.delete(key);
   };
   for (const { run, call } of records) {
-    const openCall = open.get(run);
+    const { branch, ...withoutBranch } = call;
+    const key = branch === undefined ? run : `${run} ${branch}`;
+    const openCall = open.get(key);
     if (call.type === 'CallStarted') {
-      cutOff(run);
-      open.set(run, { started: call });
+      cutOff(key);
+      open.set(key, { started: call, run });
     } else if (call.type === 'CallTold') {
-      if (openCall !== undefined) open.set(run, { ...openCall, progress: call });
+      if (openCall !== undefined) open.set(key, { ...openCall, progress: call });
     } else {
       // The end of a call of a nested run does not end the open call.
-      if (call.run === undefined) open.delete(run);
-      ended.push({ ...call, run });
+      if (call.run === undefined) open.delete(key);
+      ended.push({ ...(withoutBranch as Ended), run });
     }
   }
-  for (const run of [...open.keys()]) cutOff(run);
+  for (const key of [...open.keys()]) cutOff(key);
   return ended;
 }
 

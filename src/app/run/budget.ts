@@ -9,6 +9,7 @@ import {
   pricesWith,
 } from '../../core/budget/prices.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
+import { nextNodes } from '../../core/fork.ts';
 import type { Graph } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
@@ -53,19 +54,16 @@ export async function openRunBudget(
     if (!opened) unreported.push(record);
     return shared?.tell(record);
   });
-  // Spending of nested runs of the interrupted node counts.
-  const cut = loaded.next_node;
-  if (resumed && cut !== null)
+  // Spending of nested runs of interrupted nodes counts.
+  for (const { node, branch } of resumed ? nextNodes(loaded) : []) {
+    const visit = (own(loaded.visits, node) ?? 0) + 1;
+    const stamp = { at: host.clock.now().toISOString(), node, visit, attempt: 1 };
     await collectNestedSpending(
-      at.node(cut),
-      {
-        at: host.clock.now().toISOString(),
-        node: cut,
-        visit: (own(loaded.visits, cut) ?? 0) + 1,
-        attempt: 1,
-      },
+      at.node(node),
+      { ...stamp, ...(branch === undefined ? {} : { branch }) },
       costs,
     );
+  }
   shared = await sharedBudget(
     host.env,
     run.caps,

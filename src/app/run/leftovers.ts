@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeNotedSessions } from '../../agents/program/session-files.ts';
+import { nextNodes } from '../../core/fork.ts';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
 import { epochVariable, layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
@@ -58,7 +59,8 @@ const ownersEnd: Readonly<Record<FormerOwner['how'], string>> = {
   stopped: 'is stopped, and changes nothing when it continues',
 };
 
-/** Ends processes that another engine left running: those with the run's marker, and the one in the node's `stage.json`.
+/** Ends processes that another engine left running: those with the run's marker, and those in the `stage.json` of the nodes that come
+ *  next.
  *  `spare` names processes to leave alone: engines that are stopped (SIGSTOP), not killed. Returns how many it ended. */
 export async function endLeftovers(
   runDir: string,
@@ -67,17 +69,20 @@ export async function endLeftovers(
   spare: readonly number[],
 ): Promise<number> {
   const marker = processMarker(runDir, manifest);
-  const dir = checkpoint.next_node === null ? undefined : layout(runDir).node(checkpoint.next_node);
-  beforeWrite(runDir);
-  if (dir !== undefined && existsSync(dir)) unlockNodeDirectory(dir);
-  const stage = dir === undefined ? undefined : await readStage(dir);
   // Another process may have taken the run over since `stage.json` was read.
   const mayEnd = () => mayWrite(runDir);
-  // In a copy of a run directory `stage.json` names a process of the original.
-  const noted = marker === manifest.marker ? stage?.process : undefined;
-  const group = noted != null && mayEnd() && (await endGroup(noted)) ? 1 : 0;
+  beforeWrite(runDir);
+  let groups = 0;
+  for (const { node } of nextNodes(checkpoint)) {
+    const dir = layout(runDir).node(node);
+    if (existsSync(dir)) unlockNodeDirectory(dir);
+    const stage = await readStage(dir);
+    // In a copy of a run directory `stage.json` names a process of the original.
+    const noted = marker === manifest.marker ? stage?.process : undefined;
+    if (noted != null && mayEnd() && (await endGroup(noted))) groups += 1;
+  }
   return (
-    group +
+    groups +
     (await sweep(`FACTORY_RUN_MARKER=${marker}`, spare, mayEnd)) +
     (await sweep(`${epochVariable(marker)}=`, spare, mayEnd))
   );

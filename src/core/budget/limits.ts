@@ -74,6 +74,8 @@ export type Limited = {
   readonly caps: SpendCaps;
   readonly spent: Spent;
   readonly unpriced?: readonly string[];
+  /** What calls under way in other branches have sent and used. */
+  readonly underWay?: { readonly usd: number; readonly tokens: number };
 };
 
 /** Why a limit on money or tokens is reached, or undefined. Without `next`: whether more was spent than allowed. With it:
@@ -95,7 +97,7 @@ export function spendHit(
       max_cost_usd,
       limited.spent.cost_usd,
       cost,
-      kept.usd,
+      { kept: kept.usd, underWay: limited.underWay?.usd ?? 0 },
       money,
     );
     if (hit !== undefined || over !== undefined) return hit ?? over;
@@ -110,7 +112,7 @@ export function spendHit(
     max_tokens,
     tokensOf(limited.spent),
     next?.tokens,
-    kept.tokens,
+    { kept: kept.tokens, underWay: limited.underWay?.tokens ?? 0 },
     tokens,
   );
 }
@@ -139,7 +141,7 @@ function limitHit(
   limit: number,
   has: number,
   next: number | undefined,
-  kept: number,
+  { kept, underWay }: { readonly kept: number; readonly underWay: number },
   words: (amount: number) => string,
 ): string | undefined {
   const who = node === undefined ? 'the run' : `node "${node}"`;
@@ -147,10 +149,11 @@ function limitHit(
     node === undefined ? `${key} on the graph, --${key.replaceAll('_', '-')}` : `${key} on the node`;
   if (has > limit)
     return `${key}: ${who} has spent ${words(has)}, and its limit is ${words(limit)} (${where})`;
-  const left = limit - kept - has;
+  const left = limit - kept - has - underWay;
   if (next === undefined || (left > 0 && next <= left)) return undefined;
   const reserved = kept > 0 ? `, ${words(kept)} are reserved for verification` : '';
-  return `${key}: ${who} has spent ${words(has)}, the next call would send about ${words(next)}${reserved}, and its limit is ${words(limit)} (${where})`;
+  const others = underWay > 0 ? `, calls in other branches use at least about ${words(underWay)}` : '';
+  return `${key}: ${who} has spent ${words(has)}${others}, the next call would send about ${words(next)}${reserved}, and its limit is ${words(limit)} (${where})`;
 }
 
 const allowUnknown =

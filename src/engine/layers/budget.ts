@@ -39,6 +39,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
       wallLeft: runLeft,
       node: node.id,
       visit,
+      branch: run.branch,
       clock: run.clock,
     }),
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
