@@ -39,6 +39,7 @@ const plain: RunRow = {
   forked_from: null,
   replay_of: null,
   question: null,
+  questions: [],
   next: '',
   acts: [],
   run_dir: '/runs/r',
@@ -191,6 +192,7 @@ class Story {
       how: state === 'fail' ? 'outcome=fail' : 'outcome=success',
       replayed: false,
       human_answer: null,
+      branch: null,
     });
     this.at += took + 10;
     return `${node}@${visit}`;
@@ -206,7 +208,7 @@ function groupsOf(story: Story, row: RunRow, orders: number): ExecutionGroup[] {
   const group = (
     facts: Pick<ExecutionGroup, 'id' | 'title' | 'kind' | 'state' | 'attempts'>,
   ): ExecutionGroup => ({
-    ...{ commit: null, took_ms: 6000 },
+    ...{ commit: null, took_ms: 6000, opened_by: null },
     ...facts,
   });
   const groups = [
@@ -330,9 +332,10 @@ export function madeView(row: RunRow, orders: number): RunView {
     spec: 'docs/link-checker.md',
     ...{ holdout: null, prices: { dated: '2026-11-01', from: 'bundled' }, nodes: [], failure: null },
     groups,
+    branches: [],
     executions,
     graph: {
-      ...{ name: 'main', direction: 'TB' },
+      ...{ name: 'main', direction: 'TB', regions: [] },
       nodes: order.map((id) => {
         const own = executions.filter(({ node }) => node === id);
         const state = own.at(-1)?.state ?? ('none' as const);

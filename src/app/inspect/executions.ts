@@ -13,13 +13,20 @@ import type { ExecutionRow, RunRow } from './shapes.ts';
 export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
   `${node}@${visit}`;
 
-/** What the events say of one execution. `paused`: milliseconds from an interruption to the resume that executes it again. */
-type ExecutionEvents = { began: string; paused: number; waits: { at: string; ms: number }[]; type: string };
+/** What the events say of one execution. `paused`: milliseconds from interruptions to the resumes that execute it again; `before`: those
+ *  of the run before it began. */
+type ExecutionEvents = {
+  began: string;
+  paused: number;
+  readonly before: number;
+  readonly waits: { at: string; ms: number }[];
+  readonly type: string;
+};
 
 export type EventHistory = {
   readonly of: ReadonlyMap<string, ExecutionEvents>;
   /** The execution that began last. */
-  readonly latest: { readonly node: string; readonly visit: number } | undefined;
+  readonly latest: OpenExecution | undefined;
   /** `seq` of the last event; 0 without any. */
   readonly seq: number;
 };
@@ -27,27 +34,28 @@ export type EventHistory = {
 /** Reads the events of a run once. */
 export async function readEvents(reader: RunReader): Promise<EventHistory> {
   const of = new Map<string, ExecutionEvents>();
+  const visits = new Map<string, number>();
   let latest: EventHistory['latest'];
   let seq = 0;
   let last: { epoch: unknown; time: number } | undefined;
   let paused = 0;
   for await (const entry of reader.view('events')) {
     if (entry.kind !== 'record') continue;
-    const { type, node_id, visit, at, node_type, delay_ms, epoch, seq: number } = entry.record;
+    const { type, node_id, visit, branch, at, node_type, delay_ms, epoch, seq: number } = entry.record;
     if (typeof number === 'number') seq = number;
     const time = Date.parse(String(at));
     if (last !== undefined && last.epoch !== epoch) paused += Math.max(0, time - last.time);
     last = { epoch, time };
     if (type === 'StageStarted' && typeof node_id === 'string' && typeof visit === 'number') {
-      latest = { node: node_id, visit };
+      latest = { node: node_id, visit, ...(typeof branch === 'string' ? { branch } : {}) };
       const key = executionName(latest);
-      const before = of.get(key);
-      if (before === undefined)
-        of.set(key, { began: String(at), paused: 0, waits: [], type: String(node_type) });
-      else before.paused += paused;
-      paused = 0;
-    } else if (type === 'StageRetrying' && latest !== undefined) {
-      const seen = of.get(executionName(latest));
+      visits.set(node_id, visit);
+      const seen = of.get(key);
+      if (seen === undefined)
+        of.set(key, { began: String(at), paused: 0, before: paused, waits: [], type: String(node_type) });
+      else seen.paused = paused - seen.before;
+    } else if (type === 'StageRetrying' && typeof node_id === 'string') {
+      const seen = of.get(executionName({ node: node_id, visit: visits.get(node_id) ?? 0 }));
       seen?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
     }
   }
@@ -90,7 +98,7 @@ export type ExecutionFacts = {
   readonly withheld: (node: string) => boolean;
 };
 
-/** All executions in order, without their groups; the last one may be unfinished. */
+/** All executions in order, without their groups; the last ones may be unfinished: one, and one of each branch. */
 export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>[] {
   const { history, events, graph } = facts;
   const calls = callsOf(history.calls);
@@ -111,6 +119,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       visit: visit.visit,
       type: node_type,
       label: labelOf(graph, node),
+      branch: visit.branch ?? null,
       state: failedAt === visit ? 'fail' : outcome.status,
       began_at: seen?.began ?? new Date(Date.parse(at) - took).toISOString(),
       ended_at: at,
@@ -133,9 +142,14 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       human_answer: visit.answer === undefined ? null : givenAnswerOf(visit.answer),
     };
   });
-  const open = unfinished(facts, visits, calls);
-  return open === undefined ? rows : [...rows, open];
+  return [...rows, ...openIn(facts).flatMap((open) => unfinished(facts, open, visits, calls) ?? [])];
 }
+
+type OpenExecution = { readonly node: string; readonly visit: number; readonly branch?: string | undefined };
+
+/** What has begun and not ended; of a journal that has lost its last lines what the events say. */
+const openIn = ({ history: { open }, events: { latest } }: ExecutionFacts): readonly OpenExecution[] =>
+  open.length > 0 || latest === undefined ? open : [latest];
 
 const waitsOf = ({ waits }: Pick<ExecutionEvents, 'waits'> = { waits: [] }) => ({
   waits,
@@ -160,12 +174,11 @@ function cleanReason({ outcome, context }: VisitRecord): string {
 
 /** The execution that has begun and not ended. */
 function unfinished(
-  { history, events, graph, status, now, withheld: _ }: ExecutionFacts,
+  { history, events, graph, status, now }: ExecutionFacts,
+  open: OpenExecution,
   visits: readonly VisitRecord[],
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> | undefined {
-  const open = history.open.at(-1) ?? events.latest;
-  if (open === undefined) return undefined;
   const { node, visit } = open;
   // The next one of this node: neither finished, nor of before a fork.
   if (visits.findLast((one) => one.node === node)?.visit !== (visit === 1 ? undefined : visit - 1))
@@ -180,6 +193,7 @@ function unfinished(
     visit,
     type: nodeOf(graph, node)?.type ?? seen?.type ?? '',
     label: labelOf(graph, node),
+    branch: open.branch ?? null,
     state: running ? 'running' : isPaused(status) ? 'suspended' : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),

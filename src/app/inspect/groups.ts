@@ -5,8 +5,9 @@ import { once } from '../../core/once.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import { type BuildState, buildStateIn, orderKey } from '../../core/records/build.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
+import { groupOfBranch } from './branches.ts';
 import { executionName } from './executions.ts';
-import type { ExecutionGroup, ExecutionRow } from './shapes.ts';
+import type { BranchRow, ExecutionGroup, ExecutionRow } from './shapes.ts';
 
 type Row = Omit<ExecutionRow, 'group'>;
 type Attempt = { number: number; rows: Row[]; failed: string | undefined };
@@ -14,6 +15,7 @@ type Group = { id: string; title: string; kind: ExecutionGroup['kind']; attempts
 
 export type GroupFacts = {
   readonly rows: readonly Row[];
+  readonly branches?: readonly BranchRow[];
   readonly visits: readonly VisitRecord[];
   readonly graph: Graph | undefined;
   /** Title of the run, for the only group of a plain pipeline. */
@@ -31,20 +33,36 @@ export function groupsOf(facts: GroupFacts): {
   readonly groups: readonly ExecutionGroup[];
   readonly of: ReadonlyMap<string, string>;
 } {
+  const { branches = [] } = facts;
   const walk = openWalk();
-  const places = placesOf(facts);
-  for (const [at, row] of facts.rows.entries()) walk.add(row, places[at] ?? plain(facts.title));
+  const own = withoutBranches(facts);
+  const places = placesOf(own);
+  for (const [at, row] of own.rows.entries()) walk.add(row, places[at] ?? plain(facts.title));
   const last = lastBuild(facts.visits);
-  const found = walk.groups.map((group) => shown(group, last, facts));
+  const found = walk.groups.map((group) => shown(group, last, own));
   const there = new Set(found.map(({ id }) => id));
   const waiting = Object.keys(last?.digests ?? {})
     .filter((id) => !there.has(id))
     .map((id) => waitingOrder(id, last, facts.titles));
   // Orders that have not begun stand before what follows the orders.
   const at = found.findLastIndex(({ kind }) => kind === 'order') + 1;
+  const groups = at === 0 ? [...found, ...waiting] : [...found.slice(0, at), ...waiting, ...found.slice(at)];
   return {
-    groups: at === 0 ? [...found, ...waiting] : [...found.slice(0, at), ...waiting, ...found.slice(at)],
-    of: walk.of,
+    groups: [...groups, ...branches.map((branch) => groupOfBranch(branch, facts.ended))],
+    of: new Map([
+      ...walk.of,
+      ...branches.flatMap(({ executions, group }) => executions.map((name) => [name, group] as const)),
+    ]),
+  };
+}
+
+/** The executions outside of branches, and their records. */
+function withoutBranches(facts: GroupFacts): GroupFacts {
+  if (facts.branches === undefined || facts.branches.length === 0) return facts;
+  return {
+    ...facts,
+    rows: facts.rows.filter(({ branch }) => branch === null),
+    visits: facts.visits.filter(({ branch }) => branch === undefined),
   };
 }
 
@@ -186,7 +204,9 @@ function shown(
   const done = last?.done.find((one) => one.id === id);
   const open = attempts.at(-1);
   const isOpen = open?.rows.at(-1) === facts.rows.at(-1);
-  const state = (attempt: Attempt): ExecutionGroup['state'] => {
+  const state = (
+    attempt: Attempt,
+  ): Extract<ExecutionGroup['state'], 'waiting' | 'running' | 'done' | 'failed'> => {
     if (attempt !== open)
       return kind === 'order' || attempt.rows.some((row) => row.state === 'fail') ? 'failed' : 'done';
     if (attempt.rows.at(-1)?.state === 'running') return 'running';
@@ -200,6 +220,7 @@ function shown(
     id,
     title: done?.subject.replace(/^\S+: /, '') ?? facts.titles.get(id) ?? title,
     kind,
+    opened_by: null,
     state: open === undefined ? 'waiting' : state(open),
     attempts: attempts.map((attempt) => {
       const is = state(attempt);
@@ -229,6 +250,7 @@ function waitingOrder(
     id,
     title: titles.get(id) ?? done?.subject.replace(/^\S+: /, '') ?? id,
     kind: 'order',
+    opened_by: null,
     state: done === undefined ? 'waiting' : 'done',
     attempts: [],
     commit: done?.commit ?? null,

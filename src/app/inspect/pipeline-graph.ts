@@ -1,4 +1,5 @@
 /** A pipeline as a graph to show, before anything has run in it. */
+import { regionsOf } from '../../core/branches.ts';
 import type { Graph, Node } from '../../core/graph.ts';
 import { present } from '../../core/settings/types.ts';
 import type { GraphView } from './shapes.ts';
@@ -14,6 +15,10 @@ export const pipelineGraph = (graph: Graph): GraphView => ({
     label,
     condition: conditionText,
     taken: 0,
+  })),
+  regions: [...regionsOf(graph).values()].map(({ node, join, within = null, branches }) => ({
+    ...{ node, join, within },
+    branches: branches.map(({ id, nodes }) => ({ id, nodes: [...nodes] })),
   })),
 });
 

@@ -6,9 +6,10 @@ import type { Manifest } from '../../core/records/manifest.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
+import { branchRowsOf } from './branches.ts';
 import { type EventHistory, executionsOf, readEvents } from './executions.ts';
 import { type InspectHost, inspectRow } from './rows.ts';
-import type { ExecutionRow, RunRow } from './shapes.ts';
+import type { BranchRow, ExecutionRow, RunRow } from './shapes.ts';
 import { type Withheld, withheldIn } from './withheld.ts';
 
 export type InspectedRun = {
@@ -20,6 +21,7 @@ export type InspectedRun = {
   readonly history: RunHistory;
   readonly events: EventHistory;
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];
+  readonly branches: readonly BranchRow[];
   /** Whether texts of this node are withheld: it may see the holdout, and the run has reached no exit. */
   readonly withheld: Withheld;
 };
@@ -51,6 +53,7 @@ export async function readForViews(dir: string, host: InspectHost): Promise<Insp
     history,
     events,
     executions,
+    branches: branchRowsOf({ records: history.records, executions, graph, status: row.status, withheld }),
     withheld,
   };
 }

@@ -3,7 +3,10 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
+import { regionsOf } from '../../core/branches.ts';
 import { nothingSpent } from '../../core/budget/usage.ts';
+import { openQuestions } from '../../core/fork.ts';
+import type { Graph } from '../../core/graph.ts';
 import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { type Context, isPaused } from '../../core/outcome.ts';
@@ -22,7 +25,7 @@ import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
-import type { RunRow } from './shapes.ts';
+import type { OpenQuestion, RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
 
@@ -148,7 +151,15 @@ function unreadableRow(name: string, dir: string, error: unknown): RunRow {
       spent: nothingSpent,
     },
     ...{ progress: null, at_node: null, next_node: '', failed_node: null, wake_at: null, delivered: null },
-    ...{ forked_from: null, replay_of: null, question: null, next: '', acts: [], run_dir: dir },
+    ...{
+      forked_from: null,
+      replay_of: null,
+      question: null,
+      questions: [],
+      next: '',
+      acts: [],
+      run_dir: dir,
+    },
   };
 }
 
@@ -173,7 +184,8 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
     summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
-  const question = summary.status === 'paused_answer' ? questionIn(dir, host) : null;
+  const questions = mayAsk(summary.status, graph) ? questionsIn(dir, host) : [];
+  const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;
   const headline = headlineOf({
     ...(waiting === undefined ? {} : { waiting }),
     question,
@@ -208,6 +220,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     forked_from: summary.forkedFrom,
     replay_of: summary.replayOf,
     question,
+    questions: [...questions],
     next: await nextIn(dir, { ...summary, question }, delivered === false ? start : undefined, host),
     acts: actsOf(summary, question, standing.steps, commits > 0),
     run_dir: dir,
@@ -219,11 +232,14 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
 const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
   madeSchema().safeParse(jsonOf(layout(dir).result)).data ?? { commits: [] };
 
-/** What it asks, as its journal says. */
-function questionIn(dir: string, host: InspectHost): RunRow['question'] {
+/** Whether the journal is read for questions: a run may be suspended for another reason while a branch asks. */
+const mayAsk = (status: RunRow['status'], graph: Graph | undefined): boolean =>
+  status === 'paused_answer' || (isPaused(status) && graph !== undefined && regionsOf(graph).size > 0);
+
+/** All that it asks, as its journal says. */
+function questionsIn(dir: string, host: InspectHost): readonly OpenQuestion[] {
   const history = openRun(dir).history();
-  const question = history.ok ? history.checkpoint.question : undefined;
-  return question === undefined ? null : openQuestionOf(dir, question, host);
+  return history.ok ? openQuestions(history.checkpoint).map((one) => openQuestionOf(dir, one, host)) : [];
 }
 
 /** Of a running one, the time until now. */

@@ -40,9 +40,10 @@ export async function runViewOf(
     not_enforced: [...(manifest.sandbox?.missing ?? manifest.not_enforced)],
     spec: manifest.variables['spec']?.file?.source ?? null,
     ...(await groupedExecutions(run)),
+    branches: [...run.branches],
     graph:
       graph === undefined
-        ? { name: '', direction: 'TB', nodes: [], edges: [] }
+        ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
     result: row.status === 'running' ? null : resultIn(dir, host),
@@ -58,9 +59,9 @@ const visitsOf = ({ history }: InspectedRun) => history.records.filter((record) 
 
 /** The executions, each with the group that it belongs to. */
 export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView, 'groups' | 'executions'>> {
-  const { dir, row, graph, executions } = run;
+  const { dir, row, graph, executions, branches } = run;
   const { groups, of } = groupsOf({
-    ...{ rows: executions, visits: visitsOf(run), graph, title: row.title },
+    ...{ rows: executions, branches, visits: visitsOf(run), graph, title: row.title },
     titles: row.progress === null ? new Map() : await orderTitles(dir),
     ended: row.status !== 'running' && !hasSucceeded(row.status),
     asks: row.status === 'paused_answer',

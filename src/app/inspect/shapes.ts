@@ -86,7 +86,10 @@ export const runRowSchema = once(() =>
       .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
       .nullable(),
     replay_of: z.string().nullable(),
-    question: openQuestionSchema().nullable().describe('What it asks a person; null if it asks nothing'),
+    question: openQuestionSchema()
+      .nullable()
+      .describe('What it asks a person, of several the first without an answer; null if it asks nothing'),
+    questions: z.array(openQuestionSchema()).describe('All that it asks: each branch may ask'),
     next: z.string().describe('The command to run next; empty if there is none'),
     acts: z
       .array(z.enum(['answer', 'stop', 'resume', 'fork', 'deliver']))
@@ -103,6 +106,7 @@ export const executionRowSchema = once(() =>
     visit: z.int().positive().describe('1 for the first execution of the node, 2 for the second'),
     type: z.string(),
     label: z.string().describe("The node's label; its id where it has none"),
+    branch: z.string().nullable().describe('The innermost branch that it belongs to'),
     state: z
       .enum(['running', 'suspended', 'interrupted', ...outcomeWords])
       .describe('`fail` also for the exit at which the run failed'),
@@ -131,13 +135,43 @@ export const executionRowSchema = once(() =>
 );
 export type ExecutionRow = z.infer<ReturnType<typeof executionRowSchema>>;
 
-/** A work order, a part of the pipeline without orders, or one round of a loop. */
+/** A branch of a node with branches, or what a call of another pipeline does. */
+const branchRowSchema = once(() =>
+  z.object({
+    id: z.string().describe('That of its first node'),
+    group: z.string().describe('Id of its group: in the run each round of a loop opens a branch of that id'),
+    node: z.string().describe('The node that opened it'),
+    opened_by: z.string().describe('`NODE@VISIT` of that node'),
+    join: z.string().describe('The node at which the branches meet'),
+    call: z.boolean().describe('True: of a call, the only one'),
+    within: z.string().nullable().describe('The branch that contains it'),
+    title: z.string(),
+    state: z.enum([
+      ...(['waiting', 'running', 'suspended', 'paused_answer', 'interrupted'] as const),
+      ...(['completed', 'failed', 'cancelled'] as const),
+    ]),
+    class: z.enum(failureClasses).nullable(),
+    reason: z.string().describe('Why it failed, was cancelled or is suspended; else empty'),
+    executions: z.array(z.string()).describe('`NODE@VISIT`, in order, without those of branches in it'),
+    began_at: time().nullable(),
+    ended_at: time().nullable(),
+    took_ms: ms().describe('Milliseconds of its executions'),
+    cost_usd: z.number().nullable().describe('Null if unknown'),
+  }),
+);
+export type BranchRow = z.infer<ReturnType<typeof branchRowSchema>>;
+
+/** A work order, a part of the pipeline without orders, one round of a loop, a branch or a call. */
 export const executionGroupSchema = once(() =>
   z.object({
     id: z.string().describe('`WO-01` for an order; else a name that is unique in the run'),
     title: z.string(),
-    kind: z.enum(['order', 'part']),
-    state: z.enum(['waiting', 'running', 'done', 'failed']),
+    kind: z.enum(['order', 'part', 'branch', 'call']),
+    opened_by: z
+      .string()
+      .nullable()
+      .describe('Of a branch or a call: `NODE@VISIT` of the node that opened it'),
+    state: z.enum(['waiting', 'running', 'suspended', 'done', 'failed', 'cancelled']),
     attempts: z.array(
       z.object({
         number: z.int().positive(),
@@ -181,6 +215,16 @@ export const graphViewSchema = once(() =>
         taken: z.int().describe('How often the run took it'),
       }),
     ),
+    regions: z
+      .array(
+        z.object({
+          node: z.string().describe('The node that opens the branches'),
+          join: z.string().describe('The node at which they meet'),
+          within: z.string().nullable().describe('The innermost branch that contains the node'),
+          branches: z.array(z.object({ id: z.string(), nodes: z.array(z.string()) })),
+        }),
+      )
+      .describe('The nodes with branches'),
   }),
 );
 export type GraphView = z.infer<ReturnType<typeof graphViewSchema>>;
@@ -224,6 +268,7 @@ export const runViewSchema = once(() =>
     spec: z.string().nullable().describe('Path of the spec, if a variable of that name is a file'),
     groups: z.array(executionGroupSchema()),
     executions: z.array(executionRowSchema()).describe('In order'),
+    branches: z.array(branchRowSchema()).describe('In the order in which they were opened'),
     graph: graphViewSchema(),
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
     result: runResultSchema().nullable().describe('Null until it has ended'),

@@ -1,11 +1,12 @@
 /** How each state looks to people: one table for the command line, the page and the pictures. Pure. */
-import type { ExecutionGroup, ExecutionRow, GraphView, RunRow } from './shapes.ts';
+import type { BranchRow, ExecutionGroup, ExecutionRow, GraphView, RunRow } from './shapes.ts';
 
 export type ShownState =
   | RunRow['status']
   | ExecutionRow['state']
   | ExecutionGroup['state']
-  | GraphView['nodes'][number]['state'];
+  | GraphView['nodes'][number]['state']
+  | BranchRow['state'];
 
 /** A colour by its meaning. */
 export type Tone = 'run' | 'good' | 'bad' | 'warn' | 'quiet';
@@ -75,6 +76,7 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   paused_disk: suspended,
   paused_wait: suspended,
   paused_answer: { word: 'needs an answer', tone: 'warn', sign: 'question' },
+  cancelled: { word: 'cancelled', tone: 'quiet', sign: 'slash' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },
   skipped: { word: 'skipped', tone: 'quiet', sign: 'dash' },
   waiting: { word: 'waiting', tone: 'quiet', sign: 'empty' },

@@ -1,5 +1,11 @@
 /** A graph as DOT: what Graphviz lays out for our picture, and what `-o FILE.dot` writes. */
-import { Digraph, type EdgeAttributesObject, type NodeAttributesObject, toDot } from 'ts-graphviz';
+import {
+  Digraph,
+  type EdgeAttributesObject,
+  type NodeAttributesObject,
+  type SubgraphModel,
+  toDot,
+} from 'ts-graphviz';
 import type { GraphView } from '../inspect/shapes.ts';
 import {
   type Card,
@@ -11,6 +17,7 @@ import {
   type ViewEdge,
   type ViewNode,
 } from './card.ts';
+import { type Cluster, clustersOf } from './clusters.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';
 import { escaped } from './text.ts';
 
@@ -43,11 +50,33 @@ export function graphDot(view: GraphView): string {
   const names = new Map(view.nodes.map(({ id }, at) => [id, nameOf(id, at)]));
   for (const node of view.nodes)
     dot.createNode(names.get(node.id) ?? node.id, nodeAttributes(node, cardOf(node, signed)));
+  for (const cluster of clustersOf(view)) addCluster(dot, cluster, names);
   view.edges.forEach((edge, at) => {
     const ends = [names.get(edge.from) ?? edge.from, names.get(edge.to) ?? edge.to] as const;
     dot.createEdge([...ends], edgeAttributes(edge, at, signed));
   });
   return `${toDot(dot)}\n`;
+}
+
+/** A box around nodes that are there already. */
+function addCluster(
+  graph: Pick<SubgraphModel, 'createSubgraph'>,
+  cluster: Cluster,
+  names: ReadonlyMap<string, string>,
+): void {
+  const { id, kind, label, nodes, inner } = cluster;
+  const box = graph.createSubgraph(`cluster_${id.replace(/\W/g, '_')}`, {
+    id: `cluster-${id}`,
+    label: labelOf([label]),
+    labeljust: 'l',
+    fontsize: sizes.edge,
+    fontcolor: colours.quiet[0],
+    color: colours.line[0],
+    style: kind === 'fork' ? 'rounded,dashed' : 'rounded',
+    margin: 10,
+  });
+  for (const node of nodes) box.createNode(names.get(node) ?? node);
+  for (const one of inner) addCluster(box, one, names);
 }
 
 function nodeAttributes(node: ViewNode, { lines, details, width, height }: Card): NodeAttributesObject {

@@ -15,6 +15,7 @@ import {
   type ViewEdge,
   type ViewNode,
 } from './card.ts';
+import { type Cluster, clustersOf, flatClusters } from './clusters.ts';
 import {
   coordinate,
   framed,
@@ -39,15 +40,19 @@ export function graphSvg(view: GraphView, layout: GraphLayout, picture: GraphPic
   const { marked = new Set<string>() } = picture;
   const signed = hasRun(view);
   const edges = view.edges.map((edge, at) => edgeGroup(edge, at, layout.edges[at]));
-  const nodes = view.nodes.map((node, at) =>
-    nodeGroup(node, cardOf(node, signed), layout.nodes[at], { signed, problem: marked.has(node.id) }),
+  const nodes = view.nodes.map((node) =>
+    nodeGroup(node, cardOf(node, signed), layout.nodes.get(node.id), {
+      signed,
+      problem: marked.has(node.id),
+    }),
   );
+  const boxes = flatClusters(clustersOf(view)).map((one) => clusterGroup(one, layout.clusters.get(one.id)));
   return framed({
     ...picture,
     name: `Graph of ${view.name}`,
     width: layout.width,
     height: layout.height,
-    content: ['<g class="graph">', ...edges, ...nodes, '</g>'],
+    content: ['<g class="graph">', ...boxes, ...edges, ...nodes, '</g>'],
     legend: legendOf(view, marked.size > 0),
   });
 }
@@ -67,12 +72,30 @@ function element({ kind, points, filled }: Stroke, attributes: string): string {
   }
 }
 
+type PlaceOf<M> = M extends ReadonlyMap<string, infer P> ? P : never;
+
+/** The box around branches, or around one branch. */
+function clusterGroup(
+  { id, kind, label }: Cluster,
+  place: PlaceOf<GraphLayout['clusters']> | undefined,
+): string {
+  if (place === undefined) throw new Error(`Internal: no place for the box ${id}`);
+  const { corner, width, height, label: middle } = place;
+  const dashes = kind === 'fork' ? ' stroke-dasharray="4 3"' : '';
+  return [
+    `<g class="cluster ${kind}" data-cluster="${escaped(id)}">`,
+    `<rect class="box" x="${coordinate(corner[0])}" y="${coordinate(corner[1])}" width="${coordinate(width)}" height="${coordinate(height)}" rx="8" fill="none" stroke="${colours.line[0]}"${dashes}/>`,
+    text([corner[0] + 10, middle[1] + 3.5], sizes.edge, label, `class="details" fill="${colours.quiet[0]}"`),
+    '</g>',
+  ].join('');
+}
+
 type Marking = { readonly signed: boolean; readonly problem: boolean };
 
 function nodeGroup(
   node: ViewNode,
   card: Card,
-  place: GraphLayout['nodes'][number] | undefined,
+  place: PlaceOf<GraphLayout['nodes']> | undefined,
   { signed, problem }: Marking,
 ): string {
   if (place === undefined) throw new Error(`Internal: no place for node ${node.id}`);

@@ -10,11 +10,22 @@ export type Stroke = {
   readonly points: readonly PicturePoint[];
 };
 
-/** Where everything is, in points from the upper left corner; nodes and edges are in the order of the DOT text. */
+/** Where everything is, in points from the upper left corner; edges are in the order of the DOT text. */
 export type GraphLayout = {
   readonly width: number;
   readonly height: number;
-  readonly nodes: readonly { readonly at: PicturePoint; readonly outline: readonly Stroke[] }[];
+  /** By id. */
+  readonly nodes: ReadonlyMap<string, { readonly at: PicturePoint; readonly outline: readonly Stroke[] }>;
+  /** Boxes, by id. */
+  readonly clusters: ReadonlyMap<
+    string,
+    {
+      readonly corner: PicturePoint;
+      readonly width: number;
+      readonly height: number;
+      readonly label: PicturePoint;
+    }
+  >;
   readonly edges: readonly {
     readonly line: readonly Stroke[];
     readonly arrow: readonly Stroke[];
@@ -32,6 +43,7 @@ type Drawn = {
   readonly _draw_?: readonly Operation[];
   readonly _hdraw_?: readonly Operation[];
   readonly id?: string;
+  readonly bb?: string;
   readonly pos?: string;
   readonly lp?: string;
 };
@@ -54,10 +66,19 @@ export async function laidOut(dot: string): Promise<GraphLayout> {
   return {
     width,
     height,
-    nodes: (output.objects ?? []).map(({ pos = '0,0', _draw_ }) => ({
+    nodes: byId('node-', output.objects, ({ pos = '0,0', _draw_ }) => ({
       at: point(pos),
       outline: strokes(_draw_),
     })),
+    clusters: byId('cluster-', output.objects, ({ bb: box = '', lp = '0,0' }) => {
+      const [left = 0, bottom = 0, right = 0, top = 0] = box.split(',').map(Number);
+      return {
+        corner: flipped([left, top]),
+        width: right - left,
+        height: top - bottom,
+        label: point(lp),
+      };
+    }),
     edges: edges.map(({ _draw_, _hdraw_, lp }) => ({
       line: strokes(_draw_),
       arrow: strokes(_hdraw_),
@@ -65,6 +86,18 @@ export async function laidOut(dot: string): Promise<GraphLayout> {
     })),
   };
 }
+
+/** The objects whose ids begin with `kind`. */
+const byId = <T>(
+  kind: string,
+  objects: readonly Drawn[] | undefined,
+  placed: (drawn: Drawn) => T,
+): ReadonlyMap<string, T> =>
+  new Map(
+    (objects ?? []).flatMap((drawn) =>
+      drawn.id?.startsWith(kind) === true ? [[drawn.id.slice(kind.length), placed(drawn)] as const] : [],
+    ),
+  );
 
 const numberOf = ({ id = '' }: Drawn): number => Number(id.slice(id.indexOf('-') + 1));
 
@@ -80,7 +113,7 @@ function strokeOf(
   flipped: (point: PicturePoint) => PicturePoint,
 ): readonly Stroke[] {
   const kind = kindsOf[op.toLowerCase()];
-  const filled = op !== op.toLowerCase();
+  const filled = op !== op.toLowerCase() && kind !== 'line';
   if (kind === 'ellipse' && rect !== undefined) {
     const [x = 0, y = 0, across = 0, down = 0] = rect;
     return [{ kind, filled, points: [flipped([x, y]), [across, down]] }];

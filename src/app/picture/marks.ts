@@ -74,7 +74,7 @@ export const failureIcon = `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M5
 type KindLook = {
   /** Attributes of the outline in DOT. */
   readonly dot: {
-    readonly shape: 'box' | 'ellipse' | 'diamond' | 'polygon' | 'tab';
+    readonly shape: 'box' | 'component' | 'ellipse' | 'diamond' | 'folder' | 'octagon' | 'polygon' | 'tab';
     readonly style?: 'rounded' | 'diagonals';
     readonly peripheries?: number;
     readonly sides?: number;
@@ -131,6 +131,24 @@ const kindLooks: Readonly<Record<string, KindLook>> = {
     aside: 0,
     mermaid: ['{', '}'],
     icon: `<path d="M8 1.5L14.5 8 8 14.5 1.5 8z" ${stroke} stroke-linejoin="round"/>`,
+  },
+  parallel: {
+    dot: { shape: 'component' },
+    aside: 8,
+    mermaid: ['[', ']'],
+    icon: `<path d="M8 1.5v4M8 5.5c0 3-5 2-5 5.500M8 5.500c0 3 5 2 5 5.500M8 5.500v6M1.2 11.500l1.800 2.500 1.800-2.500M6.200 11.500l1.800 2.500 1.800-2.500M11.200 11.500l1.800 2.500 1.800-2.500" ${stroke} stroke-linejoin="round"/>`,
+  },
+  'parallel.fan_in': {
+    dot: { shape: 'octagon' },
+    aside: 8,
+    mermaid: ['[', ']'],
+    icon: `<path d="M3 1.500c0 4 5 3 5 7M13 1.500c0 4-5 3-5 7M8 1.500v12.500M5.500 11l2.500 3.500 2.500-3.500" ${stroke} stroke-linejoin="round"/>`,
+  },
+  subgraph: {
+    dot: { shape: 'folder' },
+    aside: 2,
+    mermaid: ['[[', ']]'],
+    icon: `<path d="M2 2h5v4H2zM9 10h5v4H9zM4.500 6v6H9" ${stroke} stroke-linejoin="round"/>`,
   },
 };
 const unknown: KindLook = {

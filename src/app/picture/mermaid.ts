@@ -1,6 +1,7 @@
 /** A graph as a Mermaid flowchart, which GitHub and many editors draw. */
 import type { GraphView } from '../inspect/shapes.ts';
 import { cardOf, edgeLines, hasRun, isFailureEdge } from './card.ts';
+import { type Cluster, clustersOf } from './clusters.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';
 
 /** Ids that Mermaid reads as words of its language. */
@@ -48,8 +49,21 @@ export function mermaid(view: GraphView): string {
     const label = lines.length === 0 ? '' : `|${quoted(lines)}|`;
     return `  ${names.get(edge.from)} ${arrow}${label} ${names.get(edge.to)}`;
   });
-  return `${[`flowchart ${view.direction}`, ...nodes, ...edges, ...(ran ? classes(view) : [])].join('\n')}\n`;
+  const boxes = clustersOf(view).flatMap((one) => boxLines(one, names, '  '));
+  return `${[`flowchart ${view.direction}`, ...nodes, ...boxes, ...edges, ...(ran ? classes(view) : [])].join('\n')}\n`;
 }
+
+/** A box around nodes that are there already. */
+const boxLines = (
+  { id, label, nodes, inner }: Cluster,
+  names: ReadonlyMap<string, string>,
+  indent: string,
+): readonly string[] => [
+  `${indent}subgraph ${id.replace(/\W/g, '_')}[${quoted([label])}]`,
+  ...nodes.map((node) => `${indent}  ${names.get(node)}`),
+  ...inner.flatMap((one) => boxLines(one, names, `${indent}  `)),
+  `${indent}end`,
+];
 
 const classes = (view: GraphView): readonly string[] =>
   [...new Set(view.nodes.map(({ state }) => state))].map((state) => {

@@ -25,7 +25,7 @@ function rules(paint: Paint): string {
     `.edge.taken .arrow{stroke:${paint('ink')};fill:${paint('ink')}}`,
     `.condition,.count{stroke:${paint('ground')}}`,
     `.condition-mark{stroke:${paint('quiet')}}`,
-    `.grid{stroke:${paint('line')}}`,
+    `.grid,.box{stroke:${paint('line')}}`,
     `.hatch,.wait{stroke:${paint('quiet')}}`,
     `.model{fill:${paint('model')}}`,
     `.work{fill:${paint('work')}}`,

@@ -126,3 +126,29 @@ test('an error marks the node that has it, and the node that a bad edge leaves',
   const bad = checkPipeline('b.dot', text.replace('condition="outcome=fail"', 'condition="outcome="'));
   expect([...problemNodes(bad.anyGraph ?? anyGraph, bad.found)]).toEqual(['gate', 'build']);
 });
+
+test('branches are drawn in a box, one of several nodes in one of its own', async () => {
+  const branches = [
+    { id: 'build', nodes: ['build'] },
+    { id: 'end', nodes: ['end', 'gate'] },
+  ];
+  const view = { ...plain, regions: [{ node: 'start', join: 'done', within: null, branches }] };
+  const svg = await drawnGraph(view);
+  expect(unclosed(svg)).toEqual([]);
+  expect(svg).toMatch(/class="cluster fork" data-cluster="fork-start"><rect .*>start: 2 branches</);
+  expect(svg).toMatch(/class="cluster branch" data-cluster="branch-end"><rect .*>end</);
+  for (const { id } of plain.nodes) expect(svg).toContain(`data-node="${id}"`);
+  expect(mermaid(view)).toContain(
+    [
+      '  subgraph fork_start["start: 2 branches"]',
+      '    build',
+      '    subgraph branch_end["end"]',
+      '      node_2',
+      '      gate',
+      '    end',
+      '  end',
+    ].join('\n'),
+  );
+  // A reader of the file has the same graph.
+  expect(checkPipeline('again.dot', graphDot(view)).anyGraph?.nodes.size).toBe(plain.nodes.length);
+});

@@ -10,6 +10,7 @@ type Row = Partial<ExecutionRow> & { readonly node: string; readonly from: numbe
 const row = ({ from, to, ...more }: Row): ExecutionRow => ({
   ...{ visit: 1, type: 'tool', label: more.node, state: 'success', waited_ms: 0, waits: [], model_ms: 0 },
   ...{ attempts: 1, class: null, reason: '', notes: '', cost_usd: 0, usage: null, group: 'g', next: null },
+  branch: null,
   ...{
     how: '',
     replayed: false,
@@ -44,12 +45,13 @@ const executions = [
 ];
 const order = (id: string, names: readonly string[]) => ({
   ...{ id, title: `The ${id}`, kind: 'order' as const, state: 'done' as const, commit: null, took_ms: 0 },
+  opened_by: null,
   attempts: [{ number: 1, state: 'done' as const, why: '', executions: [...names] }],
 });
 const run = {
   title: 'A run',
   executions,
-  graph: { name: 'g', direction: 'TB', nodes: [], edges: [] },
+  graph: { name: 'g', direction: 'TB', nodes: [], edges: [], regions: [] },
   groups: [order('WO-01', ['write@1', 'check@1']), order('WO-02', ['write@2', 'check@2'])],
 } as Partial<RunView> as RunView;
 

@@ -24,6 +24,7 @@ const run = (facts: Partial<RunRow>): RunRow => ({
   forked_from: null,
   replay_of: null,
   question: null,
+  questions: [],
   next: '',
   acts: [],
   run_dir: '/runs/r',
