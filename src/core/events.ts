@@ -2,11 +2,31 @@
 import * as z from 'zod';
 import { usageSchema } from './budget/usage.ts';
 import { once } from './once.ts';
-import { attributionSchema, failureClasses, pausedWords, rerunSchema, waitCauses } from './outcome.ts';
+import {
+  attributionSchema,
+  failureClasses,
+  outcomeWords,
+  pausedWords,
+  rerunSchema,
+  waitCauses,
+} from './outcome.ts';
 import { answerSources } from './records/question.ts';
 
 const base = once(() => ({ schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') }));
 const node_id = once(() => z.string());
+const branch = once(() => z.string().describe('The id of a branch: that of its first node'));
+const suspended = once(() => ({
+  status: z.enum(pausedWords),
+  node_id: node_id(),
+  reason: z.string(),
+  wake_at: z.string().nullable(),
+}));
+
+/** Of an event about a node. */
+const ofNode = once(() => ({
+  node_id: node_id(),
+  branch: branch().exactOptional().describe('The innermost branch that the node ran in'),
+}));
 const usage = once(() => usageSchema().optional().describe('Of all calls of the execution'));
 const replayed = once(() =>
   z.boolean().exactOptional().describe('True if the record of another run was used instead'),
@@ -59,7 +79,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('StageStarted'),
-        node_id: node_id(),
+        ...ofNode(),
         visit: z.number(),
         node_type: z.string(),
       })
@@ -68,7 +88,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('StageRetrying'),
-        node_id: node_id(),
+        ...ofNode(),
         retry_count: z.number(),
         attempt: z.int().exactOptional().describe('Of this execution, the one that follows'),
         cause: cause(),
@@ -80,7 +100,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('CallRetrying'),
-        node_id: node_id(),
+        ...ofNode(),
         attempt: z.int().describe('Number of the request that follows, from 2'),
         cause: cause(),
         reason: z.string(),
@@ -91,7 +111,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('AgentActed'),
-        node_id: node_id(),
+        ...ofNode(),
         action: z.enum(['command', 'file_change', 'tool_call', 'web_search']),
         detail: z.string().describe('The command, the paths, the tool, the query; shortened'),
         status: z
@@ -105,13 +125,13 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('ReplayRan'),
-        node_id: node_id(),
+        ...ofNode(),
         visit: z.number(),
         why: z.string(),
       })
       .describe('A tool or a verification of a replay runs because its recorded result does not fit.'),
     z
-      .object({ ...base(), type: z.literal('ScenarioRerun'), node_id: node_id(), ...rerunSchema().shape })
+      .object({ ...base(), type: z.literal('ScenarioRerun'), ...ofNode(), ...rerunSchema().shape })
       .describe(
         'A scenario that failed was run once more in a clean copy, to distinguish a flaky scenario from a failure.',
       ),
@@ -119,7 +139,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('GuardrailViolation'),
-        node_id: node_id(),
+        ...ofNode(),
         paths: z.array(z.string()),
       })
       .describe('A node wrote outside its allowed paths; the paths were restored.'),
@@ -127,7 +147,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('StageCompleted'),
-        node_id: node_id(),
+        ...ofNode(),
         visit: z.number(),
         outcome: z.string(),
         notes: z.string(),
@@ -142,7 +162,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('StageFailed'),
-        node_id: node_id(),
+        ...ofNode(),
         visit: z.number(),
         failure_reason: z.string(),
         failure_class: z.enum(failureClasses),
@@ -161,7 +181,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('InterviewStarted'),
-        node_id: node_id(),
+        ...ofNode(),
         question: z.string().describe('NODE@VISIT'),
         text: z.string(),
         options: z.array(z.string()).describe('Their labels'),
@@ -172,7 +192,7 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('InterviewCompleted'),
-        node_id: node_id(),
+        ...ofNode(),
         question: z.string(),
         answer: z.string().describe('The label of the option, or the text'),
         by: z.string(),
@@ -183,25 +203,66 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('InterviewTimeout'),
-        node_id: node_id(),
+        ...ofNode(),
         question: z.string(),
         answer: z.string().describe('The label of the default choice; empty without one'),
       })
       .describe('The question was not answered in time.'),
     z
-      .object({ ...base(), type: z.literal('CheckpointSaved'), last_completed_node: z.string() })
+      .object({
+        ...base(),
+        type: z.literal('CheckpointSaved'),
+        last_completed_node: z.string(),
+        branch: branch().exactOptional(),
+      })
       .describe('The checkpoint that names the next node is on disk.'),
     z
       .object({
         ...base(),
         type: z.literal('LoopRestarted'),
-        node_id: node_id().describe('The node that the edge leaves'),
+        ...ofNode(),
         next_node: z.string(),
         restart: z.int().describe('1 for the first of the run'),
       })
       .describe(
         'The run took an edge with `loop_restart`: a new round begins at its target, unless max_restarts is reached.',
       ),
+    z
+      .object({
+        ...base(),
+        type: z.literal('ParallelStarted'),
+        ...ofNode(),
+        visit: z.number(),
+        join: z.string().describe('The node at which its branches meet'),
+        branches: z.array(z.string()).describe('Their ids, in the order of the edges'),
+        call: z.literal(true).exactOptional().describe('The node calls another pipeline: its only branch'),
+      })
+      .describe('A node with branches has ended: they can begin.'),
+    z
+      .object({ ...base(), type: z.literal('BranchStarted'), branch: branch() })
+      .describe('The first node of a branch begins; repeated where it was interrupted.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('BranchCompleted'),
+        branch: branch(),
+        status: z.enum(['completed', 'failed', 'cancelled']),
+        reason: z.string(),
+        failure_class: z.enum(failureClasses).exactOptional(),
+      })
+      .describe('A branch has ended.'),
+    z
+      .object({ ...base(), type: z.literal('BranchParked'), branch: branch(), ...suspended() })
+      .describe('A branch is suspended; the others continue.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('ParallelCompleted'),
+        ...ofNode(),
+        join: z.string(),
+        status: z.enum(outcomeWords).describe('The outcome of the join'),
+      })
+      .describe('The join has ended: what counts of the branches is in the run.'),
     z.object({ ...base(), type: z.literal('PipelineCompleted') }).describe('A success exit was reached.'),
     z
       .object({ ...base(), type: z.literal('PipelineFailed'), error: z.string() })
@@ -220,14 +281,7 @@ export const runEventSchema = once(() =>
       })
       .describe('A signal stopped the run; a resume continues at the next node.'),
     z
-      .object({
-        ...base(),
-        type: z.literal('PipelineParked'),
-        status: z.enum(pausedWords),
-        node_id: node_id(),
-        reason: z.string(),
-        wake_at: z.string().nullable(),
-      })
+      .object({ ...base(), type: z.literal('PipelineParked'), ...suspended() })
       .describe(
         'The run is suspended until a quota, a key or billing is in order; a resume executes the node again.',
       ),

@@ -45,6 +45,9 @@ export function cursorOf(state: Forked, id: string): Cursor {
   return at as Cursor;
 }
 
+/** Whether nothing was executed in an open branch yet. */
+export const branchBegins = (state: Forked, id: string): boolean => cursorOf(state, id).nodes.length === 0;
+
 /** The state as an execution of the branch sees it: without a branch, that of the run itself. */
 export function viewOf(state: RunState, id: string | undefined): RunState {
   if (id === undefined) return state;

@@ -1,6 +1,6 @@
 /** What each line of the journal gives to the views `events.jsonl` and `trace.jsonl`. Pure. */
 import type { EventFacts, RunEvent } from '../core/events.ts';
-import { viewOf } from '../core/fork.ts';
+import { branchBegins, viewOf } from '../core/fork.ts';
 import { type Json, type JsonObject, own, put } from '../core/json.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { isOverridden } from '../core/overridden.ts';
@@ -10,8 +10,9 @@ import type { Ended, RunState } from '../core/records/checkpoint.ts';
 import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { type Question, questionIdOf } from '../core/records/question.ts';
+import { questionIdOf } from '../core/records/question.ts';
 import type { ContextDelta, TraceFacts, TraceRecord } from '../core/records/trace.ts';
+import { askedOf, branchField, branchStopOf, parallelOf } from './branch-records.ts';
 import { addRecord, stateAfter } from './visits.ts';
 
 /** Records of both views. */
@@ -30,7 +31,10 @@ export type ViewPlaces = {
   readonly input: (node: string) => NodeInput;
 };
 
-type StateBefore = Pick<RunState, 'context' | 'elapsed_ms' | 'steps' | 'next_node'>;
+/** As the execution sees it. `begins`: nothing was executed in its branch yet. */
+type StateBefore = Pick<RunState, 'context' | 'elapsed_ms' | 'steps' | 'next_node'> & {
+  readonly begins?: boolean;
+};
 type Facts = { readonly events: readonly EventFacts[]; readonly trace: readonly TraceFacts[] };
 const nothing: Facts = { events: [], trace: [] };
 
@@ -56,6 +60,8 @@ function factsOf(line: LineFacts, before: StateBefore, { runDir, input }: ViewPl
       return startOf(line, before, layout(runDir).node(line.node), input(line.node));
     case 'Visit':
       return executionOf(line, before, layout(runDir).node(line.node));
+    case 'BranchStopped':
+      return { events: branchStopOf(line), trace: [] };
     case 'Stopped':
       return stopOf(line, before.next_node ?? '');
     default:
@@ -81,13 +87,16 @@ export function* viewRecordsFrom(
     if (state === undefined) continue;
     const isCopied = isRecord && line.type !== 'Start' && count <= copied;
     if (line.seq >= from && !isCopied)
-      yield { line, records: viewRecordsOf(line, viewOf(state, branchOfLine(line)), places) };
+      yield { line, records: viewRecordsOf(line, seenBy(state, line), places) };
     if (line.type === 'Visit' || line.type === 'BranchStopped') addRecord(state, line);
   }
 }
 
-/** The branch whose state a line changes or reports. */
-const branchOfLine = (line: JournalLine): string | undefined => ('branch' in line ? line.branch : undefined);
+/** The state as the branch of a line sees it. */
+function seenBy(state: RunState, line: JournalLine): StateBefore {
+  const branch = 'branch' in line ? line.branch : undefined;
+  return branch === undefined ? state : { ...viewOf(state, branch), begins: branchBegins(state, branch) };
+}
 
 /** Bytes of a context that every trace record repeats, and steps between two full records of a larger one. */
 const smallContext = 4096;
@@ -128,22 +137,25 @@ const answeredBy = (outcome: Outcome) => (outcome.by === undefined ? {} : { answ
 type Visit = VisitFacts;
 
 function startOf(
-  { node: node_id, node_type, visit }: Extract<LineFacts, { type: 'Began' }>,
-  { context, steps }: StateBefore,
+  { node: node_id, node_type, visit, branch }: Extract<LineFacts, { type: 'Began' }>,
+  { context, steps, begins: isFirst = false }: StateBefore,
   node_artifact_dir: string,
   { sandbox, ...input }: NodeInput,
 ): Facts {
   const whole = inFull(context, steps) ? { context_before: { ...context } } : {};
-  const about = { node_id, visit };
+  const about = { node_id, ...branchField(branch), visit };
   const confined = sandbox === undefined ? {} : { sandbox };
   return {
-    events: [{ type: 'StageStarted', ...about, node_type }],
+    events: [
+      ...(isFirst && branch !== undefined ? [{ type: 'BranchStarted', branch } as const] : []),
+      { type: 'StageStarted', ...about, node_type },
+    ],
     trace: [{ type: 'NodeInputCaptured', ...about, ...input, ...whole, node_artifact_dir, ...confined }],
   };
 }
 
 function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts {
-  const { node, outcome, route } = record;
+  const { node, outcome, route, branch } = record;
   const after = contextAfter(before.context, record.context);
   const broke = outcome.status === 'fail' && outcome.broke;
   const end = record.ended === undefined ? nothing : endOf(record.ended);
@@ -151,8 +163,9 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
     events: [
       ...answerOf(record),
       stageEnded(record, before, after),
-      { type: 'CheckpointSaved', last_completed_node: node },
+      { type: 'CheckpointSaved', last_completed_node: node, ...branchField(branch) },
       ...restartOf(record),
+      ...parallelOf(record),
       ...end.events,
     ],
     trace: [
@@ -164,6 +177,7 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
             {
               type: 'RouteEvaluated',
               from_node: node,
+              ...branchField(branch),
               outcome: outcome.status,
               next_node: route.next,
               how: route.how,
@@ -175,21 +189,28 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
   };
 }
 
-const restartOf = ({ node: node_id, next_node, restart }: Visit): readonly EventFacts[] =>
-  restart === undefined || next_node === null ? [] : [{ type: 'LoopRestarted', node_id, next_node, restart }];
+const restartOf = ({ node: node_id, branch, next_node, restart }: Visit): readonly EventFacts[] =>
+  restart === undefined || next_node === null
+    ? []
+    : [{ type: 'LoopRestarted', node_id, ...branchField(branch), next_node, restart }];
 
 /** At a human gate. */
-function answerOf({ node: node_id, visit, answer }: Visit): readonly EventFacts[] {
+function answerOf({ node: node_id, branch, visit, answer }: Visit): readonly EventFacts[] {
   if (answer === undefined) return [];
   const { by, from } = answer;
-  const about = { node_id, question: questionIdOf(node_id, visit), answer: answeredText(answer) };
+  const about = {
+    node_id,
+    ...branchField(branch),
+    question: questionIdOf(node_id, visit),
+    answer: answeredText(answer),
+  };
   return from === 'timeout'
     ? [{ type: 'InterviewTimeout', ...about }]
     : [{ type: 'InterviewCompleted', ...about, by, from }];
 }
 
 function stageEnded(record: Visit, before: StateBefore, after: Context): EventFacts {
-  const { node: node_id, visit, outcome, usage } = record;
+  const { node: node_id, branch, visit, outcome, usage } = record;
   const elapsed_ms = Math.round(record.took_ms ?? record.elapsed_ms - before.elapsed_ms);
   const spent = {
     ...(usage === undefined ? {} : { usage }),
@@ -200,6 +221,7 @@ function stageEnded(record: Visit, before: StateBefore, after: Context): EventFa
     ? {
         type: 'StageFailed',
         node_id,
+        ...branchField(branch),
         visit,
         failure_reason: outcome.reason,
         failure_class: outcome.class,
@@ -211,6 +233,7 @@ function stageEnded(record: Visit, before: StateBefore, after: Context): EventFa
     : {
         type: 'StageCompleted',
         node_id,
+        ...branchField(branch),
         visit,
         outcome: outcome.status,
         notes: outcome.notes,
@@ -253,10 +276,11 @@ function numberIn(context: Context, key: string): number {
 }
 
 function outputCaptured(record: Visit, before: Context, after: Context, nodeDir: string): TraceFacts {
-  const { node: node_id, visit, outcome, usage } = record;
+  const { node: node_id, branch, visit, outcome, usage } = record;
   return {
     type: 'NodeOutputCaptured',
     node_id,
+    ...branchField(branch),
     visit,
     outcome: outcome.status,
     failure_reason: reasonOf(outcome),
@@ -317,11 +341,4 @@ function stopOf(
     events: [...askedOf(question), { type: 'PipelineParked', status, node_id, reason, wake_at }],
     trace: [{ type: 'PipelineParked', status, reason, wake_at }],
   };
-}
-
-function askedOf(question: Question | undefined): readonly EventFacts[] {
-  if (question === undefined) return [];
-  const { id, node: node_id, text, options, deadline } = question;
-  const labels = options.map(({ label }) => label);
-  return [{ type: 'InterviewStarted', node_id, question: id, text, options: labels, deadline }];
 }

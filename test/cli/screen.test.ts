@@ -299,3 +299,78 @@ test('the exit that sends a run back is printed once', async () => {
       (await seen([...atExit, started('work', 'tool'), completed('work'), done], io)).match(/bad.*1.?2/g),
     ).toHaveLength(1);
 });
+
+const inBranch = (branch: string, event: RunEvent): RunEvent => ({ ...event, branch }) as RunEvent;
+const begins = (branch: string): readonly RunEvent[] => [
+  { ...base, type: 'BranchStarted', branch },
+  inBranch(branch, started(branch, 'tool')),
+];
+const ends = (
+  branch: string,
+  status: 'completed' | 'failed' | 'cancelled' = 'completed',
+  reason = '',
+): RunEvent => ({ ...base, type: 'BranchCompleted', branch, status, reason });
+const opened: RunEvent = {
+  ...{ ...base, type: 'ParallelStarted', node_id: 'fan', visit: 1, join: 'join' },
+  branches: ['a', 'b', 'c'],
+};
+const failing = (node_id: string, failure_reason: string): RunEvent => ({
+  ...{ ...base, type: 'StageFailed', node_id, visit: 1, failure_reason, failure_class: 'product' },
+  elapsed_ms: 300,
+});
+const sideBySide: readonly RunEvent[] = [
+  ...[opened, ...begins('a'), ...begins('b')],
+  inBranch('a', completed('a', 'written')),
+  inBranch('a', started('a2', 'tool')),
+  inBranch('b', completed('b', 'alone')),
+  ends('b'),
+  inBranch('a', failing('a2', 'two tests fail')),
+  ends('a', 'failed', 'two tests fail'),
+  ends('c', 'cancelled', 'a has failed'),
+  { ...base, type: 'ParallelCompleted', node_id: 'fan', join: 'join', status: 'fail' },
+];
+
+test('a branch is one line when it has ended: its only step, else its count; one that failed shows its steps', async () => {
+  expect(lastDrawn(await seen(sideBySide, terminal))).toMatchInlineSnapshot(`
+    "   0.0s ✓ b 1.2s  alone
+       0.0s ✗ a 2 nodes  0.0s  two tests fail
+         0.0s ✓ a 1.2s  written
+         0.0s ✗ a › a2 0.3s  two tests fail
+       0.0s ⊘ c  cancelled: a has failed
+    "
+  `);
+  expect(lastDrawn(await seen(sideBySide, terminal, { verbose: true }))).toContain('✓ a 1.2s  written\n');
+});
+
+/** What stays on the terminal. */
+const lastDrawn = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.split(/\x1b\[2K/).at(-1) ?? '')
+    .filter((line) => !line.includes('…'))
+    .join('\n');
+
+test('while branches run, each is a line below a summary of all', async () => {
+  const text = await seen(sideBySide.slice(0, 8), terminal);
+  const summary = '   0.0s … fan  3 branches: 2 running, 1 waiting';
+  expect(text).toContain([summary, '   0.0s … a › a2 0.0s', '   0.0s … b 0.0s'].join('\n'));
+});
+
+test('branches are records with their names', async () => {
+  expect(await seen(sideBySide, {}, { verbose: true })).toMatchInlineSnapshot(`
+    "00:00:00 INFO  branches started node=fan join=join branches=a,b,c
+    00:00:00 DEBUG branch started branch=a
+    00:00:00 DEBUG node started branch=a node=a visit=1
+    00:00:00 DEBUG branch started branch=b
+    00:00:00 DEBUG node started branch=b node=b visit=1
+    00:00:00 INFO  node completed branch=a node=a outcome=success elapsed_ms=1200 notes=written
+    00:00:00 DEBUG node started branch=a node=a2 visit=1
+    00:00:00 INFO  node completed branch=b node=b outcome=success elapsed_ms=1200 notes=alone
+    00:00:00 INFO  branch completed branch=b
+    00:00:00 WARN  node failed branch=a node=a2 reason="two tests fail" class=product elapsed_ms=300
+    00:00:00 WARN  branch failed branch=a reason="two tests fail"
+    00:00:00 INFO  branch cancelled branch=c reason="a has failed"
+    00:00:00 WARN  branches joined node=fan join=join outcome=fail
+    "
+  `);
+});

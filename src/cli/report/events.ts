@@ -83,6 +83,30 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     'edge with loop_restart taken',
     { node, next, restart },
   ],
+  ParallelStarted: ({ node_id: node, join, branches, call }) => [
+    'info',
+    call === true ? 'call started' : 'branches started',
+    { node, join, ...(call === true ? {} : { branches: branches.join(',') }) },
+  ],
+  BranchStarted: () => ['debug', 'branch started', {}],
+  BranchCompleted: ({ status, reason, failure_class }) => [
+    status === 'failed' ? 'warn' : 'info',
+    `branch ${status}`,
+    {
+      ...(reason === '' ? {} : { reason }),
+      ...(failure_class === undefined ? {} : { class: failure_class }),
+    },
+  ],
+  BranchParked: ({ status, node_id: node, wake_at, reason }) => [
+    'warn',
+    'branch suspended',
+    { status, node, ...(wake_at === null ? {} : { wake_at }), reason },
+  ],
+  ParallelCompleted: ({ node_id: node, join, status }) => [
+    status === 'fail' ? 'warn' : 'info',
+    'branches joined',
+    { node, join, outcome: status },
+  ],
   PipelineCompleted: () => ['info', 'pipeline completed'],
   PipelineFailed: ({ error }) => ['error', 'pipeline failed', { error }],
   PipelineOverridden: ({ reason }) => ['warn', 'pipeline completed in spite of a failure', { reason }],
@@ -99,7 +123,12 @@ const unsetWords = (keys: readonly string[] | undefined) =>
   keys === undefined ? {} : { unset_keys: keys.join(',') };
 
 /** An event as a log record. */
-export const recordOf = (event: RunEvent): Parameters<Log> => records[event.type](event as never);
+export function recordOf(event: RunEvent): Parameters<Log> {
+  const record = records[event.type](event as never);
+  if (!('branch' in event)) return record;
+  const [level, message, fields = {}] = record;
+  return [level, message, { branch: event.branch, ...fields }];
+}
 
 /** A line of the live view: its sign, what stands behind the node, and the rest, which is cut to the terminal. */
 type Live = {
@@ -160,6 +189,16 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   }),
 };
 
+/** A node behind its branch, where its id does not show that: `review › fix`. */
+export const nodeWords = ({
+  node_id,
+  branch,
+}: {
+  readonly node_id: string;
+  readonly branch?: string;
+}): string =>
+  branch === undefined || branch === node_id || node_id.includes('.') ? node_id : `${branch} › ${node_id}`;
+
 const plain = painter(false);
 
 /** A line of the live view, or nothing for events that people need not see. `clock` is the run's time so far, in
@@ -173,7 +212,7 @@ export function liveLine(event: RunEvent, clock: number, paint: Paint, width: nu
   if (line === undefined || !('node_id' in event)) return undefined;
   const { sign, more, rest } = line;
   const head = (p: Paint): string =>
-    `${p.dim(elapsedWords(clock).padStart(7))} ${sign(p)} ${event.node_id}${more?.(p) ?? ''}`;
+    `${p.dim(elapsedWords(clock).padStart(7))} ${sign(p)} ${nodeWords(event)}${more?.(p) ?? ''}`;
   const room = width - 3 - [...head(plain)].length;
   return rest === '' || room < 8 ? head(paint) : `${head(paint)}  ${oneLine(rest, room)}`;
 }

@@ -117,7 +117,7 @@ export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: strin
   let held: RunEvent[] = [];
   return {
     tell(event: RunEvent): void {
-      if (event.type === 'StageStarted') exit = event.node_type === 'exit' ? event.node_id : undefined;
+      if (event.type === 'StageStarted') exit = isRunsExit(event) ? event.node_id : undefined;
       if (exit !== undefined && (event.type === 'StageCompleted' || event.type === 'CheckpointSaved')) {
         held.push(event);
         return;
@@ -135,6 +135,10 @@ export function exitsHeld(tell: (event: RunEvent) => void, failing: (node: strin
     },
   };
 }
+
+/** An exit of the run itself: those of pipelines that it calls have dots in their ids. */
+const isRunsExit = ({ node_type, node_id }: Extract<RunEvent, { type: 'StageStarted' }>): boolean =>
+  node_type === 'exit' && !node_id.includes('.');
 
 /** Milliseconds between two looks at what is drawn below; at every fourth it is drawn again in any case. */
 const lookMs = 250;

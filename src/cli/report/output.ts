@@ -28,7 +28,8 @@ export function outputPrinter(
   line: (node: string, text: string) => void,
   isWithheld: (node: string) => boolean,
 ): OutputPrinter {
-  let shown: Shown | undefined;
+  /** By node: branches run at once. */
+  const shown = new Map<string, Shown>();
   const print = (of: Shown, channel: Channel, text: string, isWhole = false): void => {
     const lines = `${of.rest.get(channel) ?? ''}${text}`.split(/\r?\n/);
     of.rest.set(channel, lines.pop() ?? '');
@@ -43,18 +44,17 @@ export function outputPrinter(
   return {
     text({ node, visit, channel, text }) {
       // A piece that comes after the end was printed with it.
-      if (shown?.node !== node || shown.visit !== visit || channel === 'reasoning') return;
-      shown.whole.set(channel, `${shown.whole.get(channel) ?? ''}${text}`.slice(-mostKept));
-      print(shown, channel, text);
+      const of = shown.get(node);
+      if (of?.visit !== visit || channel === 'reasoning') return;
+      of.whole.set(channel, `${of.whole.get(channel) ?? ''}${text}`.slice(-mostKept));
+      print(of, channel, text);
     },
     async event(event) {
-      if (event.type === 'StageStarted') shown = fresh(event.node_id, event.visit);
+      if (event.type === 'StageStarted') shown.set(event.node_id, fresh(event.node_id, event.visit));
       if (event.type !== 'StageCompleted' && event.type !== 'StageFailed') return;
-      const of =
-        shown?.node === event.node_id && shown.visit === event.visit
-          ? shown
-          : fresh(event.node_id, event.visit);
-      shown = undefined;
+      const before = shown.get(event.node_id);
+      const of = before?.visit === event.visit ? before : fresh(event.node_id, event.visit);
+      shown.delete(event.node_id);
       flush(of);
       if (isWithheld(of.node)) return;
       for (const { name, text, from } of inOrder(await outputsOf(dir, of))) {

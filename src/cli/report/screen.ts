@@ -2,8 +2,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { RunEvent } from '../../core/events.ts';
+import { branchLines, type DrawnWhere } from './branch-lines.ts';
 import { columnsOf } from './diagnostics.ts';
-import { liveLine } from './events.ts';
+import { liveLine, nodeWords } from './events.ts';
 import { oneLine, type Paint, tail } from './run.ts';
 import { stateSign } from './states.ts';
 
@@ -23,7 +24,8 @@ export interface RunScreen {
   /** Lines to print for good. */
   event(event: RunEvent, now: number, width: number): readonly string[];
   text(node: string, text: string, channel: Channel): void;
-  /** Lines below them, which the next call replaces: the work order that runs, with its nodes, and the node that runs. */
+  /** Lines below them, which the next call replaces: the work order that runs, with its nodes, how the branches stand, and the nodes
+   *  that run. */
   below(now: number, width: number): readonly string[];
 }
 
@@ -36,7 +38,19 @@ const longMs = 10_000;
 /** Characters of a running node's output that are kept. */
 const mostKept = 4000;
 
-type Running = { node: string; visit: number; began: number; text: string; channel: Channel | undefined };
+/** Nodes that run at once and are shown. */
+const mostRunning = 8;
+
+type Running = {
+  readonly node: string;
+  readonly branch: string | undefined;
+  /** With its branch. */
+  readonly name: string;
+  readonly visit: number;
+  readonly began: number;
+  readonly text: string;
+  readonly channel: Channel | undefined;
+};
 /** `lines`: of its steps; each is cut to the width when it is drawn. */
 type Order = {
   readonly now: WorkOrder;
@@ -47,9 +61,11 @@ type Order = {
 export function runScreen(options: ScreenOptions): RunScreen {
   const { paint, unfolded } = options;
   let began: number | undefined;
-  let node: Running | undefined;
+  const nodes = runningNodes(options);
+  const branches = branchLines(!unfolded);
   let order: Order | undefined;
   const sinceStart = (now: number) => now - (began ?? now);
+  const factsAt = (now: number, width: number): DrawnWhere => ({ clock: sinceStart(now), paint, width });
   const head = (of: Order, change: WorkOrder, now: number, width: number, sign: string) =>
     orderLine(change, { took: now - of.began, clock: sinceStart(now), paint, width, sign });
 
@@ -62,26 +78,25 @@ export function runScreen(options: ScreenOptions): RunScreen {
         { ...tried, now: change, lines: change.attempt > tried.now.attempt ? [] : tried.lines };
     return change.done ? [head(tried, change, now, width, stateSign('done', paint))] : [];
   };
-  /** The line of a work order that is not done when the run stops; of a failed run with its steps. */
+  /** The lines of a work order and of branches that are not done when the run stops; of a failed run with their steps. */
   const left = (failed: boolean, now: number, width: number): readonly string[] => {
     const open = order;
     order = undefined;
-    node = undefined;
-    if (open === undefined) return [];
+    nodes.clear();
+    const more = branches.left(failed, now, factsAt(now, width));
+    if (open === undefined) return more;
     const line = head(open, open.now, now, width, stateSign(failed ? 'failed' : 'interrupted', paint));
-    return failed && !unfolded ? [line, ...open.lines.map((step) => step(width))] : [line];
+    return [line, ...(failed && !unfolded ? open.lines.map((step) => step(width)) : []), ...more];
   };
   return {
     event(event, now, width) {
       if (event.type === 'PipelineStarted') began = now;
       began ??= now;
-      if (event.type === 'StageStarted')
-        node = { node: event.node_id, visit: event.visit, began: now, text: '', channel: undefined };
-      if (event.type === 'StageCompleted' || event.type === 'StageFailed') node = undefined;
+      nodes.event(event, now);
       const clock = sinceStart(now);
       const line = (columns: number) => liveLine(event, clock, paint, columns);
       const whole = line(width);
-      const lines = whole === undefined ? [] : [whole];
+      const own = whole === undefined ? [] : [whole];
       // A later step names an order that is done once more.
       if (
         event.type === 'StageCompleted' &&
@@ -90,23 +105,23 @@ export function runScreen(options: ScreenOptions): RunScreen {
       ) {
         const before = order?.now.attempt;
         const more = changed(event.work_order, now, width);
-        if (unfolded) return [...lines, ...more];
+        if (unfolded) return [...own, ...more];
         // The line of the order stands for the steps that begin it, an attempt, or end it.
         if (event.work_order.attempt !== before || more.length > 0) return more;
       }
       if (/^Pipeline[^S]/.test(event.type)) return left(event.type === 'PipelineFailed', now, width);
+      const step = whole === undefined ? undefined : (columns: number) => line(columns) ?? '';
+      const lines = branches.event(event, step, now, factsAt(now, width)) ?? own;
       if (order === undefined || unfolded || !('node_id' in event)) return lines;
       if (whole !== undefined) order.lines.push((columns) => `${indent}${line(columns - indent.length)}`);
       return [];
     },
-    text(id, text, channel) {
-      if (node?.node !== id) return;
-      // Of the channel that spoke last.
-      const before = node.channel === channel ? node.text : '';
-      node = { ...node, text: `${before}${text}`.slice(-mostKept), channel };
-    },
+    text: nodes.text,
     below(now, width) {
-      const running = node === undefined ? [] : runningLines(node, now, sinceStart(now), width, options);
+      const running = [
+        ...branches.summaries(factsAt(now, width)),
+        ...nodes.lines(now, sinceStart(now), width),
+      ];
       if (order === undefined) return running;
       const steps = unfolded ? [] : order.lines.slice(-mostUnfolded).map((step) => step(width));
       const of = head(order, order.now, now, width, stateSign('running', paint));
@@ -115,10 +130,54 @@ export function runScreen(options: ScreenOptions): RunScreen {
   };
 }
 
+/** The nodes that run: one, and one for each branch. */
+function runningNodes(options: ScreenOptions) {
+  const nodes = new Map<string, Running>();
+  /** In the order in which they came first, so that no line jumps. */
+  const places = new Set<string>();
+  const place = ({ branch }: { readonly branch?: string | undefined }): string => branch ?? '';
+  return {
+    clear: () => nodes.clear(),
+    event(event: RunEvent, now: number): void {
+      if (event.type === 'PipelineStarted') nodes.clear();
+      if (event.type === 'StageCompleted' || event.type === 'StageFailed') nodes.delete(place(event));
+      if (event.type !== 'StageStarted') return;
+      const { node_id: node, branch, visit } = event;
+      places.add(place(event));
+      nodes.set(place(event), {
+        node,
+        branch,
+        name: nodeWords(event),
+        visit,
+        began: now,
+        text: '',
+        channel: undefined,
+      });
+    },
+    text(id: string, text: string, channel: Channel): void {
+      for (const [at, running] of nodes) {
+        if (running.node !== id) continue;
+        // Of the channel that spoke last.
+        const before = running.channel === channel ? running.text : '';
+        nodes.set(at, { ...running, text: `${before}${text}`.slice(-mostKept), channel });
+      }
+    },
+    lines(now: number, clock: number, width: number): readonly string[] {
+      const shown = [...places].flatMap((at) => nodes.get(at) ?? []).slice(0, mostRunning);
+      const more = nodes.size - shown.length;
+      const several = nodes.size > 1;
+      return [
+        ...shown.flatMap((running) => runningLines(running, now, clock, width, { ...options, several })),
+        ...(more === 0 ? [] : [options.paint.dim(`${' '.repeat(10)}and ${countedItems(more, 'more node')}`)]),
+      ];
+    },
+  };
+}
+
 /** `  12.3s ✓ WO-01 Title  2 attempts  3.1s  abc1234`; the title is cut to what is left of the width. */
 function orderLine(
   { id, title, index, count, attempt, done, commit }: WorkOrder,
-  { took, clock, paint, width, sign }: LineFacts & { readonly sign: string },
+  { took, clock, paint, width, sign }: DrawnWhere & { readonly took: number; readonly sign: string },
 ): string {
   const rest = [
     ...(done ? [] : [`${index} of ${count}`]),
@@ -131,27 +190,20 @@ function orderLine(
   return `${paint.dim(elapsedWords(clock).padStart(7))} ${sign} ${paint.bold(id)}${name}  ${paint.dim(rest)}`;
 }
 
-type LineFacts = {
-  readonly took: number;
-  readonly clock: number;
-  readonly paint: Paint;
-  readonly width: number;
-};
-
-/** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is. */
+/** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is, unless there are `several`. */
 function runningLines(
-  { node, visit, began, text, channel }: Running,
+  { node, name, visit, began, text, channel }: Running,
   now: number,
   clock: number,
   columns: number,
-  { paint, outputOf }: ScreenOptions,
+  { paint, outputOf, several }: ScreenOptions & { readonly several: boolean },
 ): readonly string[] {
   const width = columns - indent.length - 1;
   const again = visit > 1 ? ` #${visit}` : '';
-  const head = `${elapsedWords(clock).padStart(7)} … ${node}${again} ${elapsedWords(now - began)}`;
+  const head = `${elapsedWords(clock).padStart(7)} … ${name}${again} ${elapsedWords(now - began)}`;
   const room = width - columnsOf(head) - 2;
   const words = channel === 'stdout' || channel === 'stderr' ? lastLine(text, room) : tail(text, room);
-  const place = now - began >= longMs ? outputOf(node, channel) : undefined;
+  const place = now - began >= longMs && !several ? outputOf(node, channel) : undefined;
   return [
     paint.dim(cut(words === '' ? head : `${head}  ${words}`, width)),
     // Never cut: it is copied.

@@ -65,6 +65,8 @@ export type TraceFacts =
   | {
       readonly type: 'NodeInputCaptured';
       readonly node_id: string;
+      /** The innermost branch that the node runs in. */
+      readonly branch?: string;
       readonly visit: number;
       readonly node_type: string;
       readonly node_shape: string;
@@ -80,6 +82,7 @@ export type TraceFacts =
   | {
       readonly type: 'NodeOutputCaptured';
       readonly node_id: string;
+      readonly branch?: string;
       readonly visit: number;
       readonly outcome: string;
       readonly failure_reason: string;
@@ -103,6 +106,7 @@ export type TraceFacts =
   | {
       readonly type: 'RouteEvaluated';
       readonly from_node: string;
+      readonly branch?: string;
       readonly outcome: string;
       readonly next_node: string;
       readonly how: string;

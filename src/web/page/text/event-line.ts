@@ -64,6 +64,25 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     state: 'skipped',
   }),
   CheckpointSaved: () => ({ what: 'checkpoint saved' }),
+  ParallelStarted: (event) => ({
+    what:
+      event['call'] === true
+        ? 'call started'
+        : `branches to ${text(event['join'])}: ${(event['branches'] as readonly string[] | undefined)?.join(', ') ?? ''}`,
+  }),
+  BranchStarted: () => ({ what: 'branch started', state: 'running' }),
+  BranchCompleted: (event) => ({
+    what: joined(`branch ${text(event['status'])}`, text(event['reason'])),
+    state: branchStates[text(event['status'])] ?? 'fail',
+  }),
+  BranchParked: (event) => ({
+    what: joined('branch suspended', ...suspended(event)),
+    state: event['status'] === 'paused_answer' ? 'paused_answer' : 'suspended',
+  }),
+  ParallelCompleted: (event) => ({
+    what: `branches joined at ${text(event['join'])}: ${text(event['status']).replace('_', ' ')}`,
+    state: event['status'] === 'fail' ? 'fail' : 'success',
+  }),
   PipelineCompleted: () => ({ what: 'run completed', state: 'completed' }),
   PipelineFailed: (event) => ({ what: joined('run failed', text(event['error'])), state: 'failed' }),
   PipelineOverridden: (event) => ({
@@ -74,20 +93,27 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     what: joined('run interrupted', text(event['signal']), `continues at ${text(event['next_node'])}`),
     state: 'interrupted',
   }),
-  PipelineParked: (event) => ({
-    what: joined(
-      'run suspended',
-      text(event['reason']),
-      event['wake_at'] ? `resumes at ${exactTime(text(event['wake_at']))}` : '',
-    ),
-    state: 'paused_quota',
-  }),
+  PipelineParked: (event) => ({ what: joined('run suspended', ...suspended(event)), state: 'paused_quota' }),
+};
+
+const suspended = (event: StoredEvent): readonly string[] => [
+  text(event['reason']),
+  event['wake_at'] ? `resumes at ${exactTime(text(event['wake_at']))}` : '',
+];
+
+const branchStates: Readonly<Record<string, ShownState>> = {
+  completed: 'success',
+  failed: 'fail',
+  cancelled: 'skipped',
 };
 
 /** An event of another version shows its type. */
 export function eventLine(event: StoredEvent): EventLine {
   const line = lines[event.type]?.(event) ?? { what: event.type };
-  const node = text(event['node_id'] ?? event['last_completed_node']);
+  const branch = text(event['branch']);
+  // A branch has the id of its first node.
+  const node = text(event['node_id'] ?? event['last_completed_node'] ?? event['branch']);
   if (node === '') return line;
-  return { ...line, at: typeof event['visit'] === 'number' ? `${node}@${event['visit']}` : node };
+  const what = branch === '' || branch === node ? line.what : `${branch}: ${line.what}`;
+  return { ...line, what, at: typeof event['visit'] === 'number' ? `${node}@${event['visit']}` : node };
 }
