@@ -30,6 +30,8 @@ const apart = {
   setup({ onResolve }) {
     const filter = new RegExp(`^(?:${large.join('|')})$`);
     onResolve({ filter }, ({ path }) => ({ path: `./${fileOf(path)}.cjs`, external: true }));
+    // A module has what the script lacks: `import()`.
+    onResolve({ filter: /\/import-module\.ts$/ }, () => ({ path: './import-module.cjs', external: true }));
   },
 };
 /** Compiled into a package whose own notices do not name it. */
@@ -91,7 +93,10 @@ try {
   await build({
     ...common,
     format: 'cjs',
-    entryPoints: Object.fromEntries(large.map((name) => [fileOf(name), name])),
+    entryPoints: {
+      ...Object.fromEntries(large.map((name) => [fileOf(name), name])),
+      'import-module': 'src/platform/import-module.ts',
+    },
     outExtension: { '.js': '.cjs' },
   });
   await buildPage();

@@ -20,6 +20,7 @@ export { evaluate, parseCondition } from './core/conditions.ts';
 export type { Agent, AgentReport, AgentTask } from './core/contracts/agent.ts';
 export type { Clock } from './core/contracts/clock.ts';
 export type { NodeContext, NodeKind } from './core/contracts/node-kind.ts';
+export type { NodeModule, NodeTools, OwnNodeKind } from './core/contracts/own-kind.ts';
 export type { Environment } from './core/contracts/process.ts';
 export type { Log, Watcher } from './core/contracts/watcher.ts';
 export type { Diagnostic, Place, Position, Refusal, Span } from './core/diagnostic.ts';
@@ -46,6 +47,8 @@ export {
   workOrderSchema,
   workPlanSchema,
 } from './core/orders/work-order.ts';
+export type { Context, Outcome } from './core/outcome.ts';
+export { nodeTools } from './core/own-kind.ts';
 export { type Manifest, manifestSchema } from './core/records/manifest.ts';
 export { type RunResult, runResultSchema } from './core/records/result.ts';
 export type { Attribute, Value } from './core/settings/types.ts';

@@ -72,7 +72,8 @@ async function graphOf(runDir: string, flags: RunFlags, host: Host): Promise<Gra
   if (!read.ok) return undefined;
   const { pipeline_file, pipeline_path } = read.manifest;
   if (keepsTexts(read.manifest) && !flags.acceptChanges) return undefined;
-  return (await readPipeline(pipeline_file ?? pipeline_path, host.cwd)).graph;
+  const { kinds = [] } = host;
+  return (await readPipeline(pipeline_file ?? pipeline_path, host.cwd, { kinds })).graph;
 }
 
 /** Forks the run in `runDir` at `moment` (from `openRun`, `findMoment`) and runs the fork to its end. `graph` replaces the

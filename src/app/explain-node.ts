@@ -9,7 +9,7 @@ import { classesOf, stylesheetOf, stylesOf } from '../core/settings/stylesheet.t
 import { type AttributeSpec, type AttributeTable, present } from '../core/settings/types.ts';
 import { sourceOf, withFlags } from '../core/settings/typing.ts';
 import { spanInValue } from '../dot/literals.ts';
-import { kinds } from './kinds.ts';
+import { kindsOf } from './kinds.ts';
 import { readPipeline } from './read-pipeline.ts';
 import { chooseForNode, loadScript, modelsOfNode, programsFor } from './resolve-agents.ts';
 
@@ -60,7 +60,7 @@ export async function explainNode(
   const { max_visits } = flags;
   const graph = withFlags(anyGraph, { max_visits, command_timeout: undefined });
   const node = graph.nodes.get(id);
-  const table = kinds.find(({ type }) => type === node?.type)?.attributes;
+  const table = kindsOf(graph).find(({ type }) => type === node?.type)?.attributes;
   if (node === undefined || table === undefined) return noNode(graph, id, node);
   const agent = 'agent.backend' in table ? await agentFor(graph, node, flags, { cwd, env }) : null;
   return {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
+import type { NodeModule } from '../core/contracts/own-kind.ts';
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
 import type { Graph, ParsedGraph } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
@@ -13,7 +14,8 @@ import { readGraph } from '../dot/read.ts';
 import { lint } from '../lint/index.ts';
 import type { LintOptions, WorkdirFiles } from '../lint/rule.ts';
 import { systemWords } from '../platform/files/write.ts';
-import { kinds } from './kinds.ts';
+import { kindsOf } from './kinds.ts';
+import { ownKindsFor, recordedTypes } from './own-kinds.ts';
 
 export type ReadPipeline = {
   /** Undefined when the pipeline cannot be run. */
@@ -34,44 +36,37 @@ type Options = {
   readonly toRun?: boolean;
   /** Attributes that nothing reads are errors. */
   readonly strict?: boolean;
+  /** Own node types of the caller, besides those of the project. */
+  readonly kinds?: readonly NodeModule[];
 };
 
 /** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
-async function readPipelineFile(
-  path: string,
-  cwd: string,
-  kinds: readonly NodeKind[],
-  options: Options = {},
-): Promise<ReadPipeline> {
+export async function readPipeline(path: string, cwd: string, options: Options = {}): Promise<ReadPipeline> {
   const read = await pipelineText(path, cwd);
   if ('problem' in read)
     return {
       ...{ graph: undefined, anyGraph: undefined, text: undefined, counts: undefined },
       found: [read.problem],
     };
-  const { whole, diagnostics } = typedText(path, read.text, kinds);
-  if (whole === undefined) return { ...checked(whole, diagnostics, options), text: read.text };
+  const { own, found: before } = await ownKindsFor(dirname(resolve(cwd, path)), options.kinds);
+  const { whole, diagnostics } = typedText(path, read.text, own);
+  if (whole === undefined) return { ...checked(whole, diagnostics, { ...options, before }), text: read.text };
   const prompts = await promptFiles(whole.graph, cwd);
   const scripts = await scriptFiles(whole.graph, cwd);
   // A run may name another workdir.
   const files = options.toRun === false ? workdirFiles(whole.graph, cwd) : undefined;
-  return { ...checked(whole, diagnostics, { ...options, prompts, scripts, files }), text: read.text };
+  return { ...checked(whole, diagnostics, { ...options, before, prompts, scripts, files }), text: read.text };
 }
 
 /** Reads and lints the text of a pipeline; files that it names are not looked at. */
-function checkPipelineText(
+export function checkPipeline(
   file: string,
   text: string,
-  kinds: readonly NodeKind[],
-  options: Options = {},
+  { own = [], ...options }: Omit<Options, 'kinds'> & Pick<Graph, 'own'> = {},
 ): ReadPipeline {
-  const { whole, diagnostics } = typedText(file, text, kinds);
+  const { whole, diagnostics } = typedText(file, text, own);
   return { ...checked(whole, diagnostics, options), text };
 }
-
-/** The graph of a text that was linted when its run began; undefined if it cannot be read. */
-const graphOfText = (file: string, text: string, kinds: readonly NodeKind[]): Graph | undefined =>
-  typedText(file, text, kinds).whole?.graph;
 
 type TypedText = {
   readonly whole: Typed<NodeKind> | undefined;
@@ -79,25 +74,56 @@ type TypedText = {
 };
 
 /** A resume reads the pipeline file and the text that the run keeps: they are the same. */
-let latest: { readonly file: string; readonly text: string; readonly read: TypedText } | undefined;
+let latest: { readonly of: readonly unknown[]; readonly read: TypedText } | undefined;
 
-function typedText(file: string, text: string, kinds: readonly NodeKind[]): TypedText {
-  if (latest?.file === file && latest.text === text) return latest.read;
+/** With the node types of factory and own ones. */
+function typedText(file: string, text: string, own: readonly NodeKind[]): TypedText {
+  const of = [file, text, ...own];
+  if (latest?.of.length === of.length && latest.of.every((one, at) => one === of[at])) return latest.read;
   const { graph, diagnostics } = readGraph(file, text);
-  const read = { whole: graph === undefined ? undefined : typed(graph, kinds), diagnostics };
-  latest = { file, text, read };
+  const read = {
+    whole: graph === undefined ? undefined : withOwnTypes(typed(graph, kindsOf({ own })), own),
+    diagnostics,
+  };
+  latest = { of, read };
   return read;
+}
+
+/** The graph with the own types that its nodes have: its execution needs no others. */
+function withOwnTypes(whole: Typed<NodeKind>, all: readonly NodeKind[]): Typed<NodeKind> {
+  const types = new Set([...whole.graph.nodes.values()].map(({ type }) => type));
+  const own = all.filter(({ type }) => types.has(type));
+  return own.length === 0 ? whole : { ...whole, graph: { ...whole.graph, own } };
 }
 
 /** Parts of a text whose refusal leaves the rest of the graph certain. */
 const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'duplicate-attribute'];
 
+/** What is not certain while an own node type of the project cannot be loaded. */
+const aboutTypes: readonly string[] = [
+  'unknown-type',
+  'unknown-shape',
+  'no-handler',
+  'unknown-attribute',
+  'attribute-kind',
+  'no-effect',
+];
+
 function checked(
   whole: Typed<NodeKind> | undefined,
   diagnostics: readonly Diagnostic[],
-  { toRun = true, strict = false, ...files }: Options & Pick<LintOptions, 'prompts' | 'scripts' | 'files'>,
+  {
+    toRun = true,
+    strict = false,
+    before = [],
+    ...files
+  }: Omit<Options, 'kinds'> &
+    Pick<LintOptions, 'prompts' | 'scripts' | 'files'> & {
+      /** What is wrong with the project of the pipeline. */
+      readonly before?: readonly Diagnostic[];
+    },
 ): Omit<ReadPipeline, 'text'> {
-  const partial = diagnostics.some(({ code }) => !harmless.includes(code));
+  const partial = before.length > 0 || diagnostics.some(({ code }) => !harmless.includes(code));
   // What could not be read is one finding.
   const isRefused = ({ place }: Diagnostic): boolean =>
     diagnostics.some(
@@ -106,8 +132,10 @@ function checked(
   const findings =
     whole === undefined
       ? []
-      : lint(whole, { toRun, strict, ...files, partial }).filter((one) => !isRefused(one));
-  const found = [...diagnostics, ...findings];
+      : lint(whole, { toRun, strict, ...files, partial }).filter(
+          (one) => !isRefused(one) && (before.length === 0 || !aboutTypes.includes(one.code)),
+        );
+  const found = [...before, ...diagnostics, ...findings];
   return {
     graph: hasErrors(found) ? undefined : whole?.graph,
     anyGraph: whole?.graph,
@@ -235,24 +263,18 @@ export async function pipelineText(
   }
 }
 
-/** Reads pipelines with all node types. */
-type ReadOptions = Parameters<typeof readPipelineFile>[3];
+type RecordedPipeline = Pick<Manifest, 'pipeline' | 'pipeline_path' | 'node_types'>;
 
-/** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
-export const readPipeline = (path: string, cwd: string, options?: ReadOptions): Promise<ReadPipeline> =>
-  readPipelineFile(path, cwd, kinds, options);
-
-/** Reads and lints a pipeline's text; files that it names are not looked at. */
-export const checkPipeline = (file: string, text: string, options?: ReadOptions): ReadPipeline =>
-  checkPipelineText(file, text, kinds, options);
-
-/** The pipeline as a run keeps it; undefined if it cannot be read. */
-export const storedGraph = ({
-  pipeline,
-  pipeline_path,
-}: Pick<Manifest, 'pipeline' | 'pipeline_path'>): Graph | undefined =>
-  graphOfText(pipeline_path, pipeline.text, kinds);
+/** The pipeline as a run keeps it; undefined if it cannot be read. To look at it, what the manifest has of own node
+ *  types is enough; `own` has them to execute it. */
+export const storedGraph = (
+  manifest: RecordedPipeline,
+  own: readonly NodeKind[] = recordedTypes(manifest),
+): Graph | undefined => typedText(manifest.pipeline_path, manifest.pipeline.text, own).whole?.graph;
 
 /** The same, with the file's absolute path: what it names is found from any directory. */
-export const storedGraphInPlace = ({ pipeline, pipeline_file, pipeline_path }: Manifest): Graph | undefined =>
-  graphOfText(pipeline_file ?? pipeline_path, pipeline.text, kinds);
+export const storedGraphInPlace = (
+  manifest: RecordedPipeline & Pick<Manifest, 'pipeline_file'>,
+  own: readonly NodeKind[] = recordedTypes(manifest),
+): Graph | undefined =>
+  typedText(manifest.pipeline_file ?? manifest.pipeline_path, manifest.pipeline.text, own).whole?.graph;

@@ -2,6 +2,7 @@
  *  pipelines are read with. */
 import { agentKinds } from '../agents/index.ts';
 import { agentNames } from '../core/contracts/agent.ts';
+import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { CodeDescription } from '../core/diagnostic.ts';
 import { nearest } from '../core/nearest.ts';
 import { isDrawing, noEffectOf, widerKinds } from '../core/settings/foreign.ts';
@@ -32,16 +33,16 @@ export type ReferenceGroup = {
   readonly entries: readonly ReferenceEntry[];
 };
 
-/** All attributes, by the elements that read them. */
-export function attributeReference(): readonly ReferenceGroup[] {
+/** All attributes, by the elements that read them. `all`: with own node types of a project. */
+export function attributeReference(all: readonly NodeKind[] = kinds): readonly ReferenceGroup[] {
   const groups = new Map<string, Map<string, AttributeSpec>>();
   const add = (on: string, key: string, spec: AttributeSpec): void => {
     const group = groups.get(on) ?? new Map<string, AttributeSpec>();
     groups.set(on, group.set(key, spec));
   };
   for (const [key, spec] of Object.entries<AttributeSpec>(graphAttributes)) add('the graph', key, spec);
-  for (const { attributes } of kinds)
-    for (const [key, spec] of Object.entries(attributes)) add(readersOf(key, spec), key, spec);
+  for (const { attributes } of all)
+    for (const [key, spec] of Object.entries(attributes)) add(readersOf(key, spec, all), key, spec);
   for (const [key, spec] of Object.entries<AttributeSpec>(edgeAttributes)) add('an edge', key, spec);
   return [...groups].map(([on, table]) => ({
     on,
@@ -50,11 +51,11 @@ export function attributeReference(): readonly ReferenceGroup[] {
 }
 
 /** The nodes that read an attribute in this sense. */
-function readersOf(key: string, spec: AttributeSpec): string {
+function readersOf(key: string, spec: AttributeSpec, all: readonly NodeKind[]): string {
   const agent = agentNames.find((name) => agentKinds[name].attributes?.[key] === spec);
   if (agent !== undefined) return `codergen nodes with the agent ${agent}`;
-  const types = kinds.filter(({ attributes }) => attributes[key] === spec).map(({ type }) => type);
-  return types.length === kinds.length ? 'every node' : `${listed(types)} nodes`;
+  const types = all.filter(({ attributes }) => attributes[key] === spec).map(({ type }) => type);
+  return types.length === all.length ? 'every node' : `${listed(types)} nodes`;
 }
 
 const listed = (words: readonly string[]): string =>
@@ -76,9 +77,9 @@ function entryOf(on: string, name: string, spec: AttributeSpec): ReferenceEntry 
 }
 
 /** The codes of `factory validate`. */
-export const lintCodes = (): readonly CodeDescription[] => [
+export const lintCodes = (all: readonly NodeKind[] = kinds): readonly CodeDescription[] => [
   ...typingCodes,
-  ...kinds.flatMap(({ codes = [] }) => codes),
+  ...all.flatMap(({ codes = [] }) => codes),
   ...rules,
 ];
 
@@ -91,6 +92,8 @@ export type Meaning =
       readonly does: string;
       readonly shapes: readonly string[];
       readonly attributes: readonly string[];
+      /** The file of an own node type. */
+      readonly file?: string;
     }
   | ({ readonly kind: 'code' } & Pick<CodeDescription, 'severity' | 'rule' | 'wrong' | 'fix'> & {
         readonly name: string;
@@ -105,20 +108,25 @@ export type Meaning =
   | { readonly kind: 'unused'; readonly name: string; readonly means: string };
 
 /** Everything that a word means; else the nearest word. */
-export function meaningsOf(word: string): { readonly found: readonly Meaning[]; readonly nearest?: string } {
+export function meaningsOf(
+  word: string,
+  all: readonly NodeKind[] = kinds,
+): { readonly found: readonly Meaning[]; readonly nearest?: string } {
   const name = Object.hasOwn(synonyms, word) ? (synonyms[word] ?? word) : word;
   const found: Meaning[] = [
-    ...attributeReference().flatMap(({ on, entries }) =>
+    ...attributeReference(all).flatMap(({ on, entries }) =>
       entries
         .filter((entry) => entry.name === name)
         .map((entry) => ({ kind: 'attribute' as const, on, ...entry })),
     ),
-    ...kinds.flatMap(({ type, does, shapes, attributes }): Meaning[] =>
-      type === name || shapes.includes(name)
-        ? [{ kind: 'node type', name: type, does, shapes, attributes: Object.keys(attributes) }]
-        : [],
-    ),
-    ...lintCodes().flatMap(({ code, severity, rule, wrong, fix }): Meaning[] =>
+    ...all.flatMap((kind): Meaning[] => {
+      const { type, does, shapes, attributes, own } = kind;
+      const file = own?.path == null ? {} : { file: own.path };
+      return type === name || shapes.includes(name)
+        ? [{ kind: 'node type', name: type, does, shapes, attributes: Object.keys(attributes), ...file }]
+        : [];
+    }),
+    ...lintCodes(all).flatMap(({ code, severity, rule, wrong, fix }): Meaning[] =>
       code === name ? [{ kind: 'code', name: code, severity, rule, wrong, fix }] : [],
     ),
     ...planCodes(name),
@@ -126,7 +134,7 @@ export function meaningsOf(word: string): { readonly found: readonly Meaning[]; 
   if (found.length > 0) return { found };
   const unused = unusedMeaning(name);
   if (unused !== undefined) return { found: [{ kind: 'unused', name, means: unused }] };
-  const near = nearest(name, allWords());
+  const near = nearest(name, allWords(all));
   return { found, ...(near === undefined ? {} : { nearest: near }) };
 }
 
@@ -149,11 +157,11 @@ function unusedMeaning(name: string): string | undefined {
 }
 
 /** Every word that can be explained. */
-export const allWords = (): readonly string[] => [
+export const allWords = (all: readonly NodeKind[] = kinds): readonly string[] => [
   ...new Set([
-    ...attributeReference().flatMap(({ entries }) => entries.map(({ name }) => name)),
-    ...kinds.map(({ type }) => type),
-    ...lintCodes().map(({ code }) => code),
+    ...attributeReference(all).flatMap(({ entries }) => entries.map(({ name }) => name)),
+    ...all.map(({ type }) => type),
+    ...lintCodes(all).map(({ code }) => code),
     ...findingCodes,
   ]),
 ];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { agentHomesIn } from '../agents/index.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { allNodes, type Graph, graphWith, type Node } from '../core/graph.ts';
+import { allNodes, type Graph, graphWith, isExecutableType, type Node } from '../core/graph.ts';
 import { asksPeople } from '../core/human-gate.ts';
 import {
   bindOf,
@@ -30,10 +30,6 @@ import {
   sandboxCapabilities,
 } from '../platform/sandbox/capabilities.ts';
 import { realOf, realOrSame } from '../workspace/roots.ts';
-import { kinds } from './kinds.ts';
-
-/** The node types that start programs or agents. */
-const programs = new Set(kinds.flatMap(({ type, executable }) => (executable ? [type] : [])));
 
 export type Sandbox = {
   readonly ladder: SandboxCapabilities;
@@ -83,7 +79,7 @@ export async function sandboxOf(
       `FACTORY_SANDBOX is "${variable}", which is not one of ${sandboxWords.join(', ')}`,
     );
   const settings = { flag, environment };
-  const stages = [...allNodes(graph).values()].filter(({ type }) => programs.has(type));
+  const stages = [...allNodes(graph).values()].filter(({ type }) => isExecutableType(type));
   const asked = [undefined, ...stages].map((node) => ({
     node,
     asked: sandboxRequestOf(graph, node, settings),

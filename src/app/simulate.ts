@@ -17,7 +17,7 @@ import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
 import { stateAfter } from '../run/visits.ts';
-import { kinds } from './kinds.ts';
+import { kindsOf } from './kinds.ts';
 import { limitsOf } from './limits.ts';
 
 export type SimulatedStep = {
@@ -51,7 +51,14 @@ export function simulate(
   most: number,
 ): Simulation {
   const caps = limitsOf({}, graph);
-  const facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
+  const facts = {
+    kinds: kindsOf(graph),
+    caps,
+    elapsedMs: 0,
+    spent: nothingSpent,
+    unpriced: [],
+    interrupted: false,
+  };
   const steps: SimulatedStep[] = [];
   const used = new Map<string, number>();
   let state = initialState(graph);

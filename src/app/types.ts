@@ -1,5 +1,6 @@
 /** What the caller of a run hands in, and what it gets back. */
 import type { Clock } from '../core/contracts/clock.ts';
+import type { NodeModule } from '../core/contracts/own-kind.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Log, Watcher } from '../core/contracts/watcher.ts';
 import type { Question } from '../core/records/question.ts';
@@ -34,6 +35,8 @@ export type Host = {
   /** Registers work for right before the process ends, after all output; without it, the work is done at once. */
   readonly atLast?: (work: () => Promise<void>) => void;
   readonly ownSteps?: OwnSteps | undefined;
+  /** Own node types of this program, besides those of the project: for the resume, fork or replay of a run that has them. */
+  readonly kinds?: readonly NodeModule[];
 };
 
 /** The place of a new run: the folder `runsDir/runId`. Relative paths are relative to the host's `cwd`. */

@@ -1,9 +1,11 @@
 /** `factory explain`: what an attribute, a node type or a code means, or how a node of a pipeline is executed. */
 
 import { type ExplainedNode, type ExplainFlags, explainNode } from '../app/explain-node.ts';
-import { kinds } from '../app/kinds.ts';
+import { kindsOf } from '../app/kinds.ts';
+import { ownKindsFor } from '../app/own-kinds.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { allWords, attributeReference, lintCodes, type Meaning, meaningsOf } from '../app/reference.ts';
+import type { NodeKind } from '../core/contracts/node-kind.ts';
 import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
 import { findingCodes } from '../planner/findings.ts';
@@ -31,11 +33,12 @@ export async function explainCommand(
     io.out(json === true ? asJson(node) : nodeText(node));
     return 0;
   }
+  const all = kindsOf(await ownKindsFor(io.cwd));
   if (word === undefined) {
-    io.out(options.json === true ? asJson({ words: allWords() }) : wordList());
+    io.out(options.json === true ? asJson({ words: allWords(all) }) : wordList(all));
     return 0;
   }
-  const { found, nearest } = meaningsOf(word);
+  const { found, nearest } = meaningsOf(word, all);
   if (found.length === 0) {
     const fix = nearest === undefined ? 'factory explain lists all of them' : `did you mean "${nearest}"?`;
     return { problems: [wrong('usage', `there is no attribute, node type or code "${word}"`, fix)] };
@@ -46,13 +49,13 @@ export async function explainCommand(
 
 const asJson = (value: object): string => `${JSON.stringify({ schema_version: 1, ...value }, null, 2)}\n`;
 
-function wordList(): string {
+function wordList(all: readonly NodeKind[]): string {
   const groups = [
-    ...attributeReference().map(
+    ...attributeReference(all).map(
       ({ on, entries }) => [`attributes of ${on}`, entries.map(({ name }) => name)] as const,
     ),
-    ['node types', kinds.map(({ type }) => type)] as const,
-    ['codes of factory validate', lintCodes().map(({ code }) => code)] as const,
+    ['node types', all.map(({ type }) => type)] as const,
+    ['codes of factory validate', lintCodes(all).map(({ code }) => code)] as const,
     ['codes of factory plan check', findingCodes] as const,
   ];
   return groups.map(([title, words]) => `${title}\n${wrapped(words.join(', '), '  ')}`).join('\n');
@@ -115,9 +118,10 @@ function meaningText(meaning: Meaning): string {
       return `${name}: attribute of ${on}\n${wrapped(does, '  ')}${fields(rows)}`;
     }
     case 'node type': {
-      const { name, does, shapes, attributes } = meaning;
+      const { name, does, shapes, attributes, file } = meaning;
       const written = shapes[0] === undefined ? `type=${name}` : `shape=${shapes[0]}`;
-      return `${name}: node type (${written})\n${wrapped(does, '  ')}  attributes\n${wrapped(attributes.join(', '), '    ')}`;
+      const where = file === undefined ? '' : `  file\n    ${file}\n`;
+      return `${name}: ${file === undefined ? '' : 'own '}node type (${written})\n${wrapped(does, '  ')}${where}  attributes\n${wrapped(attributes.join(', '), '    ')}`;
     }
     case 'code':
       return `${meaning.name}: ${meaning.severity} of factory validate\n${wrapped(meaning.rule, '  ')}${fields(

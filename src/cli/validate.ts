@@ -7,7 +7,7 @@ import { countedItems } from '../core/amounts.ts';
 import { hasErrors, type Severity } from '../core/diagnostic.ts';
 import type { Io } from './io.ts';
 import { shownBy } from './report/diagnostics.ts';
-import { printFindings } from './report/errors.ts';
+import { printFindings, textsOfFiles } from './report/errors.ts';
 
 /** Exit code 0 when no file has errors (warnings and hints may be there), else 2. */
 export async function validateCommand(
@@ -45,7 +45,8 @@ export async function validateCommand(
       }),
     });
     if (options.json === true) continue;
-    printFindings(diagnostics, () => text, io, options.color);
+    const texts = await textsOfFiles(diagnostics, io.cwd, new Map([[pipelinePath(file, io.cwd), text]]));
+    printFindings(diagnostics, (of) => texts.get(of), io, options.color);
     const count = (severity: Severity) => diagnostics.filter((d) => d.severity === severity).length;
     const [errors, warnings, hints] = [count('error'), count('warning'), count('hint')];
     const words = [

@@ -1,5 +1,6 @@
 /** A pipeline: nodes, edges and their settings, each with its place in the author's text. */
 import type { EdgeCondition } from './conditions.ts';
+import type { NodeKind } from './contracts/node-kind.ts';
 import type { Span } from './diagnostic.ts';
 import type { GraphSettings } from './settings/graph.ts';
 import type { NodeSettings } from './settings/node.ts';
@@ -68,6 +69,8 @@ export type Graph = Omit<ParsedGraph, 'nodes'> & {
   readonly call?: { readonly node: Node; readonly place: string };
   /** The pipelines that nodes of this one call, by the ids of those nodes. */
   readonly children?: ReadonlyMap<string, Graph>;
+  /** The own node types of the project that its nodes have. */
+  readonly own?: readonly NodeKind[];
 };
 
 /** The id of a node as its author wrote it: conditions, prompts and answers of a called pipeline name its nodes by it. */
@@ -98,6 +101,13 @@ export function allNodes(graph: Graph): ReadonlyMap<string, Node> {
 export const graphWith = (graph: Graph, id: string): Graph =>
   [...graphsIn(graph)].find(({ nodes }) => nodes.has(id)) ?? graph;
 
+/** The own node types of the graph and of the pipelines that it calls. */
+export const ownKindsIn = (graph: Pick<Graph, 'own' | 'children'>): readonly NodeKind[] => {
+  const ofChildren = [...(graph.children?.values() ?? [])].flatMap(ownKindsIn);
+  const all = [...(graph.own ?? []), ...ofChildren];
+  return all.filter(({ type }, at) => all.findIndex((one) => one.type === type) === at);
+};
+
 /** A node by its id in records; of an instance of a `for_each` (`NODE.3`) the node itself. */
 export const nodeOf = (graph: Graph | undefined, id: string): Node | undefined => {
   if (graph === undefined) return undefined;
@@ -114,5 +124,15 @@ export const isAgentType = (type: string): boolean => type === 'codergen' || typ
 /** Whether nodes of this type run a command and no agent. */
 export const isCommandType = (type: string): boolean => type === 'tool' || type === 'verification';
 
-/** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. */
-export const isExecutableType = (type: string): boolean => isAgentType(type) || isCommandType(type);
+/** Types of factory that neither run a program nor ask an agent. */
+const passiveTypes: readonly string[] = ['start', 'exit', 'conditional', 'wait.human', waitType];
+
+/** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. Own node types
+ *  always do. */
+export const isExecutableType = (type: string): boolean => type !== '' && !passiveTypes.includes(type);
+
+/** Whether a replay takes executions of this type from the record as they are. */
+export const isReplayedType = (type: string): boolean => isExecutableType(type) && !isAgentType(type);
+
+/** Whether it is an own node type of a project. */
+export const isOwnType = (type: string): boolean => isReplayedType(type) && !isCommandType(type);

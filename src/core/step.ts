@@ -5,7 +5,7 @@ import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from
 import { escalationAt, modelsOf } from './escalation.ts';
 import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
-import { type Graph, isAgentType, type Node } from './graph.ts';
+import { type Graph, isAgentType, isOwnType, type Node } from './graph.ts';
 import { type Json, own, put } from './json.ts';
 import {
   type Context,
@@ -168,7 +168,8 @@ export function suspendedBy(
 /** The change without the next node. */
 function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
   const context = mergedContext(before, facts, outcome);
-  const setter = facts.type === 'tool' ? 'tool' : isAgentType(facts.type) ? 'agent' : 'engine';
+  const isWork = isAgentType(facts.type) || isOwnType(facts.type);
+  const setter = facts.type === 'tool' ? 'tool' : isWork ? 'agent' : 'engine';
   const set = facts.type === 'conditional' ? [] : Object.keys(outcome.updates);
   return {
     node: facts.node,

@@ -78,7 +78,7 @@ export function openRecords(run: Run): RunRecords {
         tookMs,
         elapsedMs: Math.round(elapsed()),
         spent: costs.run(),
-        asked: isReplayable ? workHash(node, run.variables) : undefined,
+        asked: isReplayable ? workHash(node, run.variables, kind.own?.sha256) : undefined,
         artifacts: await hashArtifacts(nodeDir),
       });
       const stateBefore = { ...before.state, context: contextBefore };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { NodeContext } from '../core/contracts/node-kind.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import { type Graph, isAgentType, type Node } from '../core/graph.ts';
+import { type Graph, isAgentType, isOwnType, type Node } from '../core/graph.ts';
 import { isSealedPath, mayTouch } from '../core/policy/holdout-paths.ts';
 import type { Holdout, Manifest, SealedFile } from '../core/records/manifest.ts';
 import type { RanCommand } from '../core/records/visit.ts';
@@ -39,6 +39,7 @@ export const sealedHoldout = ({ paths, from }: Holdout, files: readonly SealedFi
 export function seesHoldout(node: Node, type: string): boolean {
   if (isAgentType(type)) return mayReadHoldout(node);
   const { sees_holdout: sees, access } = node.settings;
+  if (isOwnType(node.type)) return sees === true;
   return sees ?? access === undefined;
 }
 

@@ -49,15 +49,22 @@ const historyOnly =
   /^\s*factory (?:plan (?:prompt|check|emit)|order (?:next|prompt|apply|commit|rollback|proof|mend))(?:\s[^;&|<>`$()\n]*)?$/;
 
 /** SHA-256 of what determines a node's work: its attributes, and the variables that they name (all of them where it may
- *  read the run directory). */
-export function workHash(node: Node, variables: Readonly<Record<string, string>>): string {
+ *  read the run directory); `code`: the hash of the file of an own node type. */
+export function workHash(
+  node: Node,
+  variables: Readonly<Record<string, string>>,
+  code?: string | null,
+): string {
   const attrs = [...node.attrs.values()].map(({ key, value }) => [key, value.text]);
   const text = JSON.stringify(attrs);
   const named = Object.entries(variables).filter(
     ([name]) => hasRunAccess(node) || text.includes(`\${var.${name}}`),
   );
-  return sha256(JSON.stringify([attrs, named.sort()]));
+  return sha256(JSON.stringify([attrs, named.sort(), ...(code == null ? [] : [code])]));
 }
+
+const codeOf = ({ type }: Node, { manifest }: ReplayingRun): string | null | undefined =>
+  manifest.node_types?.[type]?.sha256;
 
 type Here = ReplayingRun & { readonly normal: (text: string) => string };
 
@@ -71,7 +78,9 @@ export function recordedExecutions(
   return async (start, was) => {
     const { node, state, snapshot, nodeDir } = start;
     const then = stateAfter(records.indexOf(was));
-    const isAsked = was.asked_sha256 === workHash(node, here.variables) && !of.changed.includes('env_pass');
+    const isAsked =
+      was.asked_sha256 === workHash(node, here.variables, codeOf(node, here)) &&
+      !of.changed.includes('env_pass');
     const unlike =
       unanswerable(node, was) ??
       (isAsked ? undefined : 'its attributes or variables are not the recorded ones') ??

@@ -1,7 +1,7 @@
 /** Snapshots, the workspace, and the texts of exchanges. */
 import { lstatSync } from 'node:fs';
 import { basename } from 'node:path';
-import { isCommandType } from '../core/graph.ts';
+import { isReplayedType } from '../core/graph.ts';
 import { hasSucceeded } from '../core/overridden.ts';
 import type { Body } from '../core/records/body.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
@@ -174,7 +174,7 @@ export async function checkFollowed(
 /** What tools and verifications left. */
 const artifactsOf = (records: readonly RunRecord[]) =>
   records.flatMap((one) =>
-    one.type === 'Visit' && isCommandType(one.node_type)
+    one.type === 'Visit' && isReplayedType(one.node_type)
       ? Object.entries(one.artifacts ?? {}).map(([name, hash]) => ({
           node: one.node,
           visit: one.visit,

@@ -9,6 +9,7 @@ import { amountLimits, type LimitName, limitRecorded } from '../../core/settings
 import { openRun, type RunReader, type StoredRun } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
+import { typesOfRun } from '../own-kinds.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
 import { awaitAnswer } from './await-answer.ts';
@@ -99,7 +100,10 @@ async function resume(
     if (unreported !== undefined) return unreported;
   }
   for (const change of checked.accepted) host.log('warn', `accepted: ${change.message}`);
-  const texts = await textsNow(recorded, run, stored, flags, host);
+  const types = await typesOfRun(manifest, { graph, ...host }, flags.acceptChanges);
+  if ('problems' in types) return types;
+  const whole = types.own.length === 0 ? stored : storedGraph(manifest, types.own);
+  const texts = await textsNow(recorded, run, whole, flags, host);
   if ('problems' in texts) return texts;
   const { current, inputs, fresh } = texts;
   const { replay_of: of } = manifest;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ContentBatch } from '../../contents/batch.ts';
 import type { ContentStore } from '../../contents/store.ts';
 import type { Diagnostic } from '../../core/diagnostic.ts';
-import { isCommandType } from '../../core/graph.ts';
+import { isReplayedType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { followedLayout, layout, nodeLayout } from '../../core/records/layout.ts';
 import { questionIdOf } from '../../core/records/question.ts';
@@ -20,8 +20,8 @@ import { entryNames, walk } from '../../workspace/walk.ts';
 
 /* The record of a run, copied to a run that replays it. */
 
-/** Puts the journal of the run in `from`, `bytes` long, into the directory of a run that replays it; and the artifacts of tools and
- *  verifications from the record numbered `begins` on (of none where that is undefined) into its content store. */
+/** Puts the journal of the run in `from`, `bytes` long, into the directory of a run that replays it; and the artifacts of tools,
+ *  verifications and own types from the record numbered `begins` on (of none where that is undefined) into its content store. */
 export async function copyRecord(
   from: string,
   to: string,
@@ -38,7 +38,7 @@ export async function copyRecord(
   const batch = store.begin();
   try {
     for (const record of begins === undefined ? [] : records.slice(begins)) {
-      if (record.type !== 'Visit' || !isCommandType(record.node_type)) continue;
+      if (record.type !== 'Visit' || !isReplayedType(record.node_type)) continue;
       const damaged = await keepArtifacts(record, layout(from).node(record.node), batch);
       if (damaged !== undefined)
         return {

@@ -18,7 +18,7 @@ import { OutOfMemory } from '../../platform/process/spawn-error.ts';
 import { confining } from '../../platform/sandbox/spawn.ts';
 import { openLiveTexts } from '../../run/live-texts.ts';
 import { schemaOf } from '../inputs.ts';
-import { kinds } from '../kinds.ts';
+import { kindsOf } from '../kinds.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { keptSecrets } from '../secrets.ts';
 import type { LoadedRun } from './own-run.ts';
@@ -56,7 +56,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     watcher: live.watching(host.watcher),
     every: realEvery,
     outOfMemory: new OutOfMemory(),
-    kinds,
+    kinds: kindsOf(graph),
     execute: executeHere,
     waited: 'change' in task && task.waited,
     stopAfter: env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,

@@ -1,7 +1,7 @@
 /** The seed of a replay: the pipeline of a run runs again in a new directory, with nodes answered from its record. */
 import { dirname, resolve } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, ownKindsIn } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
@@ -15,6 +15,7 @@ import { bodiesIn, bodiesOf } from '../../run/exchanges.ts';
 import { findMoment, type Moment } from '../../run/moment.ts';
 import { openRun } from '../../run/open-run.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
+import { typesOfRun } from '../own-kinds.ts';
 import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
 import type { Host, RunFlags } from '../types.ts';
 import type { RunSeed } from './create.ts';
@@ -43,7 +44,9 @@ export async function replaySeed(
   const { manifest, records } = record;
   const moment = replayedFrom(manifest, records, request.from);
   if ('problems' in moment) return moment;
-  const stored = storedGraphInPlace(manifest);
+  const types = await typesOfRun(manifest, host, true);
+  if ('problems' in types) return types;
+  const stored = storedGraphInPlace(manifest, types.own);
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const { forked_from: from } = manifest;
@@ -149,7 +152,7 @@ function withPrompts(
   const { text } = manifest.pipeline;
   const at = text.lastIndexOf('}');
   const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
-  const { graph: changed, found, counts } = checkPipeline(graph.file, whole);
+  const { graph: changed, found, counts } = checkPipeline(graph.file, whole, { own: ownKindsIn(graph) });
   if (changed === undefined && counts !== undefined)
     return { problems: found.filter(({ severity }) => severity === 'error') };
   if (entries.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;

@@ -13,6 +13,7 @@ import { openRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
+import { typesOfRun } from '../own-kinds.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
 import type { Host, RunFlags } from '../types.ts';
 import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
@@ -35,14 +36,18 @@ export async function runSeed(
   moment: Moment,
   graph: Graph | undefined,
   flags: RunFlags,
-  { cwd, env }: Host,
+  host: Host,
   answers?: RecordedAnswers,
 ): Promise<RunSeed | Refusal> {
+  const { cwd, env } = host;
   const reader = openRun(runDir);
   const read = await reader.manifest();
   if (!read.ok) return refused('manifest', read.why);
   const old = read.manifest;
-  const current = answers?.graph ?? graph ?? storedGraphInPlace(old);
+  const given = answers?.graph ?? graph;
+  const types = given === undefined ? await typesOfRun(old, host, true) : { own: [] };
+  if ('problems' in types) return types;
+  const current = given ?? storedGraphInPlace(old, types.own);
   if (current === undefined)
     return refused(
       'fork-pipeline',
@@ -243,7 +248,7 @@ function changesOf(
   replaced: readonly string[],
 ): string[] {
   // Their order is that of the nodes.
-  const hashes = (texts: Manifest['prompts'] = {}) =>
+  const hashes = (texts: Readonly<Record<string, { readonly sha256: string | null }>> = {}) =>
     Object.entries(texts)
       .map(([name, { sha256 }]) => [name, sha256])
       .sort();
@@ -253,6 +258,7 @@ function changesOf(
     ['prompts', hashes(old.prompts), hashes(now.prompts)],
     ['schemas', hashes(old.schemas), hashes(now.schemas)],
     ...[...names].map((name) => [`var ${name}`, old.variables[name], inputs.variables[name]] as const),
+    ['node types', hashes(old.node_types), hashes(now.node_types)],
     ['agent', old.agent.name, now.agent.name],
     ['script', old.agent.script?.sha256, now.agent.script?.sha256],
     ['model', old.agent.model, now.agent.model],

@@ -11,6 +11,7 @@ import { budgetGiven } from '../../engine/shared-budget.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
 import { type Inputs, textsOf } from '../inputs.ts';
 import { limitsForManifest, limitsOf } from '../limits.ts';
+import { typesToRecord } from '../own-kinds.ts';
 import {
   type AgentAssignment,
   agentsByProvider,
@@ -54,6 +55,7 @@ export type RunTerms = {
     | 'prompts'
     | 'schemas'
     | 'variables'
+    | 'node_types'
     | 'agent'
     | 'caps'
     | 'origins'
@@ -103,6 +105,7 @@ export async function termsOf(
       prompts: { ...prompts },
       schemas: { ...schemas },
       variables,
+      ...typesToRecord(graph),
       agent: agentFacts(request, cast, flags, env),
       ...limitsForManifest(flags, graph, before),
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
@@ -114,7 +117,7 @@ export async function termsOf(
 }
 
 /** The manifest of a run with other terms. */
-export function withTerms({ goal: _, ...manifest }: Manifest, { facts }: RunTerms): Manifest {
+export function withTerms({ goal: _, node_types: __, ...manifest }: Manifest, { facts }: RunTerms): Manifest {
   return { ...manifest, ...facts };
 }
 

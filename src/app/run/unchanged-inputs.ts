@@ -9,6 +9,7 @@ import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
 import type { SettingFlags } from '../../core/settings/run.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { realOrSame } from '../../workspace/roots.ts';
+import { changedTypes } from '../own-kinds.ts';
 import type { Host, RunFlags } from '../types.ts';
 
 /** Flags of a resume that were set. */
@@ -55,6 +56,7 @@ export async function whatChanged(
     else if (sha256(now) !== prompt.sha256)
       found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
   }
+  found.push(...changedTypes(manifest));
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
   const { flags: before = {} } = manifest.agent;
@@ -148,7 +150,7 @@ export async function checkUnchangedInputs(
   const differs =
     replays || keeps
       ? await whatChanged(
-          { ...manifest, prompts: {}, schemas: {} },
+          { ...manifest, prompts: {}, schemas: {}, ...(texts.keeps ? { node_types: {} } : {}) },
           replays ? stored : (graph ?? stored),
           flags,
           host.cwd,

@@ -124,13 +124,22 @@ export async function reportError(
     io.out(
       `${JSON.stringify({ schema_version: 1, status: 'refused', exit_code: code, problems, ...more }, null, 2)}\n`,
     );
-  const texts = new Map<string, string | undefined>();
-  for (const { place } of problems)
-    if (place !== undefined && !texts.has(place.file))
-      // A file that cannot be read any more is drawn without its line.
-      texts.set(place.file, await readFile(resolve(io.cwd, place.file), 'utf8').catch(() => undefined));
+  const texts = await textsOfFiles(problems, io.cwd);
   printFindings(problems, (file) => texts.get(file), io, options.color);
   return code;
+}
+
+/** The texts of the files in which findings are. */
+export async function textsOfFiles(
+  found: readonly Diagnostic[],
+  cwd: string,
+  texts = new Map<string, string | undefined>(),
+): Promise<ReadonlyMap<string, string | undefined>> {
+  for (const { place } of found)
+    if (place !== undefined && !texts.has(place.file))
+      // A file that cannot be read any more is drawn without its line.
+      texts.set(place.file, await readFile(resolve(cwd, place.file), 'utf8').catch(() => undefined));
+  return texts;
 }
 
 /** Prints findings on standard error: on a terminal the first of each code. */

@@ -177,6 +177,9 @@ export interface NodeContext {
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
 }
 
+/** Where an own node type comes from: a file of the project and its hash; null for one that a program has handed in. */
+export type KindSource = { readonly path: string | null; readonly sha256: string | null };
+
 export interface NodeKind<T extends AttributeTable = AttributeTable> {
   readonly type: string;
   /** What a node of this type does, in a sentence. */
@@ -189,6 +192,8 @@ export interface NodeKind<T extends AttributeTable = AttributeTable> {
   /** True: executions are snapshot, guarded, recorded and replayed. Retries apply to every kind. */
   readonly executable: boolean;
   readonly attributes: T;
+  /** Of an own node type of a project. */
+  readonly own?: KindSource;
   /** The outcomes that a node may have after its retries, the simplest first: findings about the possible paths of runs use them.
    *  Without it any outcome is possible, and none must have an edge. */
   outcomes?(node: Node, graph: Graph): readonly PossibleOutcome[];

@@ -23,6 +23,17 @@ const fileVariableSchema = once(() =>
   }),
 );
 
+/** An own node type. Its code is not kept: it may import more than its file. */
+const ownTypeSchema = once(() =>
+  z.object({
+    path: z.string().nullable().describe('Absolute; null if a program has handed it in'),
+    sha256: hash().nullable(),
+    does: z.string(),
+    shapes: z.array(z.string()),
+    aliases: z.array(z.string()),
+  }),
+);
+
 /** The checkpoint that a run was forked from. */
 export const forkedFromSchema = once(() =>
   z.object({
@@ -100,6 +111,10 @@ export const manifestSchema = once(() =>
       .record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() }))
       .optional(),
     variables: z.record(z.string(), fileVariableSchema()),
+    node_types: z
+      .record(z.string(), ownTypeSchema())
+      .exactOptional()
+      .describe('Own node types of the project that the pipeline uses'),
     agent: z.object({
       name: z.string().describe('The chosen agent, several separated by commas; empty if no node needs one'),
       describe: z.string(),

@@ -1,6 +1,7 @@
 /** Innermost: the run function of the node's kind. */
 import { failed, type Outcome } from '../../core/outcome.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
+import { runOwnKind } from '../own-kind.ts';
 import { waitingWithin } from '../shared-budget.ts';
 import type { Execute, LayerContext } from './layer.ts';
 
@@ -19,7 +20,10 @@ export const runKind: Execute = async (context) => {
 
 async function caught(context: LayerContext): Promise<{ readonly outcome: Outcome; readonly error?: Error }> {
   try {
-    return { outcome: await context.kind.run(context.node.settings, context) };
+    const { kind, node } = context;
+    return {
+      outcome: await (kind.own === undefined ? kind.run(node.settings, context) : runOwnKind(context)),
+    };
   } catch (error) {
     if (!isSystemError(error) || isDisks(error, context.workspace.path)) throw error;
     return {
