@@ -27,6 +27,8 @@ export type Region = {
 type Analysis = {
   readonly regions: ReadonlyMap<string, Region>;
   readonly branchOf: ReadonlyMap<string, string>;
+  /** By the id of a branch. */
+  readonly regionOf: ReadonlyMap<string, Region>;
   readonly problems: readonly BranchProblem[];
 };
 
@@ -40,9 +42,31 @@ export const branchProblems = (graph: Graph): readonly BranchProblem[] => analys
 export const branchAt = (graph: Graph, node: string): string | undefined =>
   analysisOf(graph).branchOf.get(node);
 
+/** The regions that a node is in a branch of, from inside out. */
+export function* regionsAround(graph: Graph, node: string): Generator<Region> {
+  const { regionOf } = analysisOf(graph);
+  for (let branch = branchAt(graph, node); branch !== undefined; ) {
+    const region = regionOf.get(branch);
+    if (region === undefined) return;
+    yield region;
+    branch = region.within;
+  }
+}
+
 /** The first region, in the order of the text, whose branches join at the node; fan-outs on different paths may share their join. */
 export const regionJoinedAt = (graph: Graph, node: string): Region | undefined =>
   [...regionsOf(graph).values()].find(({ join }) => join === node);
+
+/** The region whose branches were to meet at a node that is in one of them, and an edge that leads another past it. */
+export function branchesPast(
+  graph: Graph,
+  node: string,
+): { readonly region: Region; readonly edge: Edge } | undefined {
+  const [region] = regionsAround(graph, node);
+  const past =
+    region && crossingsOf(edgesByNode(graph), region.node, node).find(({ what }) => what === 'past');
+  return region === undefined || past === undefined ? undefined : { region, edge: past.edge };
+}
 
 const known = new WeakMap<Graph, Analysis>();
 
@@ -52,7 +76,7 @@ function analysisOf(graph: Graph): Analysis {
   return found;
 }
 
-const nothing: Analysis = { regions: new Map(), branchOf: new Map(), problems: [] };
+const nothing: Analysis = { regions: new Map(), branchOf: new Map(), regionOf: new Map(), problems: [] };
 
 function analysed(graph: Graph): Analysis {
   const fanOuts = [...graph.nodes.values()].filter(({ type }) => type === fanOutType).map(({ id }) => id);
@@ -165,5 +189,6 @@ function nested(clean: ReadonlyMap<string, Region>, problems: BranchProblem[]): 
     else regions.set(region.node, around === undefined ? region : { ...region, within: around.id });
   }
   const branchOf = new Map([...innermost].map(([node, { id }]) => [node, id]));
-  return { regions, branchOf, problems };
+  const regionOf = new Map([...regions.values()].flatMap((one) => one.branches.map(({ id }) => [id, one])));
+  return { regions, branchOf, regionOf, problems };
 }

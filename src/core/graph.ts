@@ -2,6 +2,7 @@
 import type { EdgeCondition } from './conditions.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { Span } from './diagnostic.ts';
+import type { Json } from './json.ts';
 import type { GraphSettings } from './settings/graph.ts';
 import type { NodeSettings } from './settings/node.ts';
 import type { Attribute, Attributes } from './settings/types.ts';
@@ -71,15 +72,37 @@ export type Graph = Omit<ParsedGraph, 'nodes'> & {
   readonly children?: ReadonlyMap<string, Graph>;
   /** The own node types of the project that its nodes have. */
   readonly own?: readonly NodeKind[];
+  /** Of a branch of `for_each`, which has its own instance of each node. */
+  readonly instance?: GraphInstance;
 };
 
-/** The id of a node as its author wrote it: conditions, prompts and answers of a called pipeline name its nodes by it. */
-export const writtenId = ({ call }: Pick<Graph, 'call'>, id: string): string =>
-  call !== undefined && id.startsWith(`${call.node.id}.`) ? id.slice(call.node.id.length + 1) : id;
+export type GraphInstance = {
+  readonly item: Json;
+  /** 1 for the first. */
+  readonly index: number;
+  /** The context key under which the branch finds its item. */
+  readonly key: string | undefined;
+  /** The ids of the instances, by those in the graph without any, and the other way round. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly origins: ReadonlyMap<string, string>;
+};
+
+type Naming = Pick<Graph, 'call' | 'instance'>;
+
+/** The id of a node as its author wrote it: conditions, prompts and answers of a called pipeline or of a branch of `for_each` name its
+ *  nodes by it. */
+export function writtenId({ call, instance }: Naming, id: string): string {
+  const called = instance?.origins.get(id) ?? id;
+  return call !== undefined && called.startsWith(`${call.node.id}.`)
+    ? called.slice(call.node.id.length + 1)
+    : called;
+}
 
 /** The id in a run of the node that an author calls `id`. */
-export const idInRun = ({ call }: Pick<Graph, 'call'>, id: string): string =>
-  call === undefined ? id : `${call.node.id}.${id}`;
+export function idInRun({ call, instance }: Naming, id: string): string {
+  const called = call === undefined ? id : `${call.node.id}.${id}`;
+  return instance?.ids.get(called) ?? called;
+}
 
 /** The graph and the pipelines that its nodes call, those that call others before these. */
 export function* graphsIn(graph: Graph): Generator<Graph> {

@@ -1,11 +1,12 @@
-/** References in prompts and commands: `$goal`, `${goal}`, `${var.x}`, `${ctx.key}`, `${node.id.key}`; in the words of other
- *  implementations `{{ goal }}` and `{{ inputs.x }}`, in prompts also `$context.key` and `$x`. */
+/** References in prompts and commands: `$goal`, `${goal}`, `${var.x}`, `${ctx.key}`, `${node.id.key}`; in a branch of `for_each`
+ *  `${item}`, `${item.key}` and `${index}`; in the words of other implementations `{{ goal }}` and `{{ inputs.x }}`, in prompts also
+ *  `$context.key` and `$x`. */
 import { singleQuoted } from './policy/words.ts';
 
-export type ReferenceKind = 'goal' | 'var' | 'ctx' | 'node';
+export type ReferenceKind = 'goal' | 'var' | 'ctx' | 'node' | 'item' | 'index';
 export type Reference = {
   readonly kind: ReferenceKind;
-  /** What follows the kind: `x`, `a.key`, `node.key`; empty for the goal. */
+  /** What follows the kind: `x`, `a.key`, `node.key`; empty for the goal, the index and the whole item. */
   readonly key: string;
   /** As written. */
   readonly written: string;
@@ -28,6 +29,14 @@ export type ReferenceScope = {
   readonly goal: string | undefined;
   /** The value of a variable, a context key or a node's `id.key`; undefined if there is none. */
   lookup(kind: 'var' | 'ctx' | 'node', key: string): string | undefined;
+  /** In a branch of `for_each`; elsewhere `${item}` and `${index}` are no references. */
+  readonly item?: ItemScope | undefined;
+};
+
+/** The item of a branch; `value`: it as a text, or one of its keys. */
+export type ItemScope = {
+  readonly index: number;
+  value(key: string): string | undefined;
 };
 
 /** In a prompt words after `$` are read too. */
@@ -35,7 +44,7 @@ export type ReferenceMode = 'plain' | 'shell' | 'prompt';
 
 // Any other ${…} and {{…}} belongs to the shell or is plain text of a prompt; ${{…}} is another program's.
 const strict =
-  /\$\$\{|\$\{goal\}|\$\{(var|ctx|node)\.([^\s{}]*)\}|(?<!\$)\{\{\s*(?:goal|inputs\.([A-Za-z_][\w-]*))\s*\}\}/;
+  /\$\$\{|\$\{goal\}|\$\{(?:(var|ctx|node|item)\.([^\s{}]*)|(item|index))\}|(?<!\$)\{\{\s*(?:goal|inputs\.([A-Za-z_][\w-]*))\s*\}\}/;
 const form = new RegExp(`${strict.source}|\\$goal(?![A-Za-z0-9_])`, 'g');
 const formInPrompts = new RegExp(`${strict.source}|(\\$?\\$)([A-Za-z_][\\w-]*(?:\\.\\w+)*)`, 'g');
 
@@ -54,17 +63,23 @@ function shellWordAt(value: string, where: Where | undefined): string {
 const escaped = (text: string): string => text.replace(/[\\`$]/g, '\\$&');
 
 const referenceAt = (match: RegExpExecArray): Reference | undefined => {
-  const [written, kind, key = '', input] = match;
+  const [written, dotted, key = '', bare, input] = match;
   if (written === '$${') return undefined;
   const of = { written, at: match.index, length: written.length };
   if (input !== undefined) return { kind: 'var', key: input, ...of };
-  const what = kind === 'var' || kind === 'ctx' || kind === 'node' ? kind : 'goal';
-  return { kind: what, key, ...of };
+  return { kind: kinds.find((kind) => kind === (dotted ?? bare)) ?? 'goal', key, ...of };
 };
 
-/** Every reference of a text, in order. `$${` makes none. */
-export const references = (text: string): readonly Reference[] =>
-  [...text.matchAll(form)].flatMap((match) => referenceAt(match) ?? []);
+const kinds: readonly ReferenceKind[] = ['var', 'ctx', 'node', 'item', 'index'];
+
+/** Whether a reference has a value only in a branch of `for_each`. */
+export const asksItem = ({ kind }: Pick<Reference, 'kind'>): boolean => kind === 'item' || kind === 'index';
+
+/** Every reference of a text, in order. `$${` makes none. `inItem`: in a branch of `for_each`. */
+export const references = (text: string, inItem = false): readonly Reference[] =>
+  [...text.matchAll(form)]
+    .flatMap((match) => referenceAt(match) ?? [])
+    .filter((reference) => inItem || !asksItem(reference));
 
 /** The context keys that a prompt or a command may read. Of `$context.a.b.` in a sentence it may be `a.b` or `a`. */
 export function contextKeysIn(text: string): readonly string[] {
@@ -117,11 +132,12 @@ export function expand(
 ): { readonly text: string } | { readonly unknown: string } {
   let out = '';
   let from = 0;
-  const where = new Map(mode === 'shell' ? placed(text).map(([{ at }, of]) => [at, of]) : []);
+  const inItem = scope.item !== undefined;
+  const where = new Map(mode === 'shell' ? placed(text, inItem).map(([{ at }, of]) => [at, of]) : []);
   for (const match of text.matchAll(mode === 'prompt' ? formInPrompts : form)) {
     out += text.slice(from, match.index);
     from = match.index + match[0].length;
-    const [, , , , dollars, word] = match;
+    const [, , , , , dollars, word] = match;
     if (dollars !== undefined && word !== undefined) {
       const found = wordAfterDollar(word, scope);
       if (found === undefined) out += match[0];
@@ -134,12 +150,19 @@ export function expand(
       continue;
     }
     const { kind, key, written } = reference;
-    const value = kind === 'goal' ? scope.goal : scope.lookup(kind, key);
+    const value = valueAsked(reference, scope);
     if (value !== undefined) out += mode === 'shell' ? shellWordAt(value, where.get(match.index)) : value;
-    else if (mayLackGoal(reference)) out += written;
+    else if (mayLackGoal(reference) || (asksItem(reference) && !inItem)) out += written;
     else return { unknown: kind === 'goal' ? 'goal' : `${kind}.${key}` };
   }
   return { text: out + text.slice(from) };
+}
+
+function valueAsked({ kind, key }: Reference, { goal, lookup, item }: ReferenceScope): string | undefined {
+  if (kind === 'goal') return goal;
+  if (kind === 'item') return item?.value(key);
+  if (kind === 'index') return item === undefined ? undefined : String(item.index);
+  return lookup(kind, key);
 }
 
 /** A here-document: the line that ends it, whether tabs may precede that line, whether the shell expands its text, and
@@ -156,8 +179,8 @@ type Where = 'plain' | 'quoted' | 'escaped' | 'backquoted' | 'comment' | Documen
 
 /** The references of a shell command inside quotes or after a backslash, where a quoted word would break. Text within
  *  `$(…)` or backquotes is a separate command, also inside double quotes; the text of a here-document is not. */
-export const quotedReferences = (command: string): readonly Reference[] =>
-  placed(command).flatMap(([reference, where]) =>
+export const quotedReferences = (command: string, inItem = false): readonly Reference[] =>
+  placed(command, inItem).flatMap(([reference, where]) =>
     where === 'quoted' || where === 'escaped' ? [reference] : [],
   );
 
@@ -197,8 +220,8 @@ function endOfComment(command: string, at: number, backquoted: boolean): number 
 }
 
 /** Every reference of a shell command, in order, with its position. */
-function placed(command: string): readonly (readonly [Reference, Where])[] {
-  const found = references(command);
+function placed(command: string, inItem: boolean): readonly (readonly [Reference, Where])[] {
+  const found = references(command, inItem);
   const all: [Reference, Where][] = [];
   const around: string[] = [];
   let documents: Document[] = [];

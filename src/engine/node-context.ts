@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { asText } from '../core/context.ts';
 import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core/contracts/node-kind.ts';
 import { conversationAt } from '../core/fidelity.ts';
-import type { Node } from '../core/graph.ts';
+import { itemCalled, itemOf } from '../core/for-each.ts';
+import { idInRun, type Node } from '../core/graph.ts';
 import { type JsonObject, own } from '../core/json.ts';
 import { latestKeysIn } from '../core/latest-keys.ts';
 import { maskedObject } from '../core/policy/mask.ts';
@@ -66,6 +67,7 @@ const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask
       {
         goal: run.graph.settings.goal?.text,
         lookup: (kind, key) => known(run, state, kind, key),
+        item: itemOf(run.graph),
       },
       mode,
     ),
@@ -129,21 +131,22 @@ const workspaceFiles = (workspace: string): WorkspaceFiles => ({
 
 /** The value of `${var.x}`, `${ctx.key}` or `${node.id.key}`; undefined if there is none. */
 function known(
-  run: Pick<Run, 'variables'>,
+  run: Pick<Run, 'variables' | 'graph'>,
   state: RunState,
   kind: 'var' | 'ctx' | 'node',
   key: string,
 ): string | undefined {
   switch (kind) {
     case 'var':
-      return own(run.variables, key);
+      return own(run.variables, key) ?? itemCalled(run.graph, key);
     case 'ctx': {
       const value = own(state.context, key);
       return value === undefined ? undefined : asText(value);
     }
     case 'node': {
       const dot = key.indexOf('.');
-      const outcome = own(state.outcomes, key.slice(0, dot));
+      const id = idInRun(run.graph, key.slice(0, dot));
+      const outcome = own(state.outcomes, id);
       if (dot < 0 || outcome === undefined) return undefined;
       const named = key.slice(dot + 1) as (typeof nodeKeys)[number]; // any other word is the default's
       switch (named) {
@@ -159,7 +162,7 @@ function known(
         case 'failure_class':
           return outcome.class ?? '';
         case 'visits':
-          return String(own(state.visits, key.slice(0, dot)) ?? 0);
+          return String(own(state.visits, id) ?? 0);
         default:
           return undefined;
       }

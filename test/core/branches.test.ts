@@ -1,36 +1,10 @@
 /** Fan-outs, their branches and joins: tables of graphs, and laws over graphs that are put together or thrown. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { kinds } from '../../src/app/kinds.ts';
-import {
-  branchAt,
-  branchProblems,
-  fanInType,
-  fanOutType,
-  regionJoinedAt,
-  regionsOf,
-} from '../../src/core/branches.ts';
+import { branchAt, branchProblems, fanOutType, regionJoinedAt, regionsOf } from '../../src/core/branches.ts';
 import type { Graph } from '../../src/core/graph.ts';
 import { postDominators } from '../../src/core/post-dominators.ts';
-import { typed } from '../../src/core/settings/typing.ts';
-import { readGraph } from '../../src/dot/read.ts';
-
-const node = (type: string, shape: string) => ({
-  ...{ type, shapes: [shape], ids: [], attributes: {}, does: '', executable: false },
-});
-const all = [...kinds, node(fanOutType, 'component'), node(fanInType, 'tripleoctagon')];
-
-/** Ids that begin with f are fan-outs, those with j fan-ins, those with x exits; the others are plain nodes. */
-const shapes: Readonly<Record<string, string>> = { f: 'component', j: 'tripleoctagon', x: 'Msquare' };
-function graphOf(edges: string): Graph {
-  const ids = [...new Set(edges.replaceAll(/\[.*?\]/g, '').match(/\w+/g))];
-  const declared = ids.map(
-    (id) => `${id} [shape=${id === 'start' ? 'Mdiamond' : (shapes[id[0] ?? ''] ?? 'box')}]`,
-  );
-  const { graph } = readGraph('g.dot', `digraph g {\n${declared.join('\n')}\n${edges}\n}`);
-  if (graph === undefined) throw new Error('a test graph does not read');
-  return typed(graph, all).graph;
-}
+import { forkedGraph } from '../support/branches.ts';
 
 /** `f>j: a=a c | b=b`, with the branch that contains the fan-out before it. */
 const regions = (graph: Graph): readonly string[] =>
@@ -120,7 +94,7 @@ test.for([
   ],
   ['a pipeline from which nothing leads to an exit', 'start -> f -> {a b} -> j -> f', ['f>j: a=a | b=b']],
 ] as const)('%s', ([, edges, expected]) => {
-  const graph = graphOf(edges);
+  const graph = forkedGraph(edges);
   expect(regions(graph)).toEqual(expected);
   expect(problems(graph)).toEqual([]);
 });
@@ -184,12 +158,12 @@ describe('an edge that a branch must not have is found where', () => {
       ['past c->d of c, f>j'],
     ],
   ] as const)('%s', ([, edges, expected]) => {
-    expect(problems(graphOf(edges))).toEqual(expected);
+    expect(problems(forkedGraph(edges))).toEqual(expected);
   });
 });
 
 test('a node belongs to its innermost branch, and a join to the branch around its region', () => {
-  const graph = graphOf('start -> f -> a -> f2 -> {c d} -> j2 -> j; f -> b -> j -> x');
+  const graph = forkedGraph('start -> f -> a -> f2 -> {c d} -> j2 -> j; f -> b -> j -> x');
   expect(['start', 'f', 'a', 'f2', 'c', 'j2', 'b', 'j'].map((id) => branchAt(graph, id))).toEqual([
     undefined,
     undefined,
@@ -286,7 +260,7 @@ test('the regions of a graph that is put together from regions, loops, choices a
   fc.assert(
     fc.property(part, (whole) => {
       const { edges, expected } = build(whole);
-      const graph = graphOf(edges);
+      const graph = forkedGraph(edges);
       expect([...regions(graph)].sort()).toEqual([...expected].sort());
       expect(problems(graph)).toEqual([]);
     }),
@@ -303,7 +277,7 @@ const anyGraph = fc
     maxLength: 16,
   })
   .map((pairs) =>
-    graphOf(
+    forkedGraph(
       [
         `start -> f; f -> a; f -> b; a -> j; b -> j; j -> x; g; c; d`,
         ...pairs.map(([from, to]) => `${from} -> ${to}`),
@@ -409,7 +383,7 @@ test.for([
     'f2500 -> a -> x',
   ],
 ] as const)('a graph of ten thousand nodes takes a moment: %s', ([, piece, end]) => {
-  const graph = graphOf(
+  const graph = forkedGraph(
     ['start -> f0', ...Array.from({ length: 2500 }, (_, at) => piece(at)), end].join('\n'),
   );
   const before = performance.now();

@@ -1,6 +1,7 @@
 /** Attributes of nodes that several node types share. */
 import { fidelities } from '../fidelity.ts';
 import { own } from '../json.ts';
+import { forEachAttributes } from './for-each.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
 import { joinAttributes } from './join.ts';
@@ -347,6 +348,7 @@ export const codergenAttributes = {
 export const nodeAttributes = {
   ...humanAttributes,
   ...joinAttributes,
+  ...forEachAttributes,
   ...commonAttributes,
   ...executableAttributes,
   ...judgingAttributes,

@@ -88,6 +88,18 @@ export const withGraphSettings = (graph: Graph, values: Partial<Graph['settings'
   settings: over(graph.settings, values) as Graph['settings'],
 });
 
+/** The node with other values of some of its settings, where they differ. */
+export function withNodeSettings(node: Node, values: Partial<NodeSettings>): Node {
+  const { settings } = node;
+  const changed = Object.entries(values).filter(([key, value]) => own(settings, key) !== value);
+  if (changed.length === 0) return node;
+  const inherited = Object.getPrototypeOf(settings) as object;
+  return {
+    ...node,
+    settings: over(inherited, { ...settings, ...Object.fromEntries(changed) }) as NodeSettings,
+  };
+}
+
 /** The codes of what the typing finds. */
 export const typingCodes: readonly CodeDescription[] = [
   {

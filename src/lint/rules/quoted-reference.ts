@@ -1,4 +1,5 @@
 /** Values are inserted into commands as quoted words, so references must not be inside quotes. */
+import { isInItem } from '../../core/for-each.ts';
 import { mayLackGoal, quotedReferences } from '../../core/references.ts';
 import { present } from '../../core/settings/types.ts';
 import { spanInValue } from '../../dot/literals.ts';
@@ -15,7 +16,7 @@ export const quotedReference: Rule = {
     for (const node of graph.nodes.values()) {
       const command = present(node.attrs, 'tool_command');
       if (command === undefined) continue;
-      for (const reference of quotedReferences(command.value.text)) {
+      for (const reference of quotedReferences(command.value.text, isInItem(graph, node.id))) {
         const { written, at, length } = reference;
         if (mayLackGoal(reference) && !hasGoal) continue;
         const isEscaped = command.value.text[at - 1] === '\\';

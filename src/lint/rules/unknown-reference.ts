@@ -1,4 +1,6 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
+import { fanOutType } from '../../core/branches.ts';
+import { isInItem, listOf } from '../../core/for-each.ts';
 import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
 import { humanGate, isHumanGate, questionKeys } from '../../core/human-gate.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
@@ -14,11 +16,21 @@ type Names = {
   readonly vars: ReadonlySet<string>;
   readonly nearestVar: (word: string) => string | undefined;
   readonly nearestNode: (word: string) => string | undefined;
+  /** Whether the node runs for an item of a list. */
+  readonly inItem: boolean;
 };
 
 function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefined {
   const { kind, key, written } = reference;
   switch (kind) {
+    case 'item':
+    case 'index':
+      return names.inItem
+        ? undefined
+        : {
+            message: `${written} has a value only in the branch of a fan-out with for_each`,
+            fix: 'move the node into such a branch, or write $${ for the plain text',
+          };
     case 'var': {
       if (names.vars.has(key)) return undefined;
       const meant = names.nearestVar(key);
@@ -62,7 +74,7 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
 
 /** The attributes of a node that are expanded when it runs. The prompt and label are expanded only for agents and at human gates. */
 function expanded(node: Node, type: string) {
-  const commands = ['tool_command', 'command.run'].map((key) => present(node.attrs, key));
+  const commands = ['tool_command', 'command.run', 'for_each'].map((key) => present(node.attrs, key));
   const asked = isAgentType(type) ? asks(node) : type === humanGate ? question(node) : undefined;
   return [asked, ...commands].filter((a) => a !== undefined);
 }
@@ -95,15 +107,20 @@ export const unknownReference: Rule = {
       vars: new Set([...vars, ...meant]),
       nearestVar: nearestAmong(vars),
       nearestNode: nearestAmong([...graph.nodes.keys()]),
+      inItem: false,
     };
+    const hasList = [...graph.nodes.values()].some((node) => listOf(node) !== undefined);
     for (const node of graph.nodes.values()) {
       const kind = kindOf.get(node.id);
-      if (kind === undefined || !(kind.executable || isHumanGate(kind))) continue;
+      if (kind === undefined || !(kind.executable || isHumanGate(kind) || kind.type === fanOutType)) continue;
+      const inItem = isInItem(graph, node.id);
       for (const attribute of expanded(node, kind.type)) {
         const own = attribute.value.text;
         const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
-        for (const reference of references(file ?? own)) {
-          const found = wrong(graph, names, reference);
+        // Without a list anywhere, and in commands, the words are those of other programs.
+        const mayAsk = inItem || (hasList && attribute.key === 'prompt');
+        for (const reference of references(file ?? own, mayAsk)) {
+          const found = wrong(graph, { ...names, inItem }, reference);
           if (found === undefined) continue;
           yield finding(graph, unknownReference, {
             message: file === undefined ? found.message : `in ${own.trim().slice(1)}: ${found.message}`,
