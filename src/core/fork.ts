@@ -154,7 +154,7 @@ export function openedFork(
 
 /** What a branch begins with besides its context. A failure on its way to a human gate stays one in a call, too. */
 const ofCall = ['tool_state', 'open_failures', 'last_executable'] as const;
-const ofFanOut = [...ofCall, 'threads'] as const;
+const ofFanOut = [...ofCall, 'agent_step', 'threads'] as const;
 
 function kept(at: Partial<RunState>, keys: readonly (keyof RunState)[]): Partial<Cursor> {
   const found: Partial<Record<keyof RunState, unknown>> = {};
@@ -178,7 +178,7 @@ export function endBranch(state: Changing, id: string, ended: BranchEnd, reached
 /** The join has run: what comes back of the branches besides what its outcome says. */
 export function closeFork(
   at: {
-    -readonly [K in 'fork' | 'tool_state' | 'open_failures' | 'last_executable']?: RunState[K];
+    -readonly [K in 'fork' | 'tool_state' | 'open_failures' | 'last_executable' | 'agent_step']?: RunState[K];
   },
 ): void {
   const { fork } = at;
@@ -188,6 +188,8 @@ export function closeFork(
   const failures = failuresAfter(at.open_failures ?? [], cursors);
   if (failures.length > 0) at.open_failures = failures;
   else delete at.open_failures;
+  const agentSteps = Object.values(fork.branches).flatMap(({ agent_step }) => agent_step ?? []);
+  if (agentSteps.length > 0) at.agent_step = Math.max(at.agent_step ?? 0, ...agentSteps);
   const [callee] = cursors;
   if (fork.call !== true || callee === undefined) return;
   if (callee.tool_state !== undefined) at.tool_state = callee.tool_state;

@@ -148,7 +148,11 @@ export const isAgentType = (type: string): boolean => type === 'codergen' || typ
 export const isCommandType = (type: string): boolean => type === 'tool' || type === 'verification';
 
 /** Types of factory that neither run a program nor ask an agent. */
-const passiveTypes: readonly string[] = ['start', 'exit', 'conditional', 'wait.human', waitType];
+const passiveTypes: readonly string[] = [
+  ...['start', 'exit', 'conditional', 'wait.human', waitType],
+  // They open forks.
+  ...['parallel', 'subgraph'],
+];
 
 /** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. Own node types
  *  always do. */

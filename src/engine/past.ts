@@ -1,5 +1,6 @@
 /** What of the run so far a prompt says: read from the journal, without secrets, names of runs and lines of the holdout. */
 
+import { executionsOnPath, type Lane, type PathStep } from '../core/branch-path.ts';
 import type { AgentReport } from '../core/contracts/agent.ts';
 import { nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
@@ -24,7 +25,7 @@ const mostLines = 400;
 const mostRead = 16 * 1024;
 
 /** Types of nodes that do nothing that a prompt has to say. */
-const silent: readonly string[] = ['start', 'exit', 'conditional'];
+const silent: readonly string[] = ['start', 'exit', 'conditional', 'parallel'];
 
 type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;
 
@@ -55,7 +56,7 @@ async function pastOf(
   const failure = last && { node: last.node, class: last.class, reason: await clean(last.reason) };
   if (kind === 'truncate') return { goal, executions: [], failure: failure ?? undefined };
   const { records, exchanges } = run.past.history();
-  const visits = withOutputs(records.flatMap((one) => (one.type === 'Visit' ? [one] : [])))
+  const visits = withOutputs(executionsOnPath(records, run.branch))
     .filter(({ visit }) => !silent.includes(visit.node_type) && visit.steps > (state.round_step ?? 0))
     .slice(-mostLines);
   const answers = new Map(exchanges.map((one) => [`${one.node} ${one.visit}`, one]));
@@ -113,16 +114,20 @@ function answerIn(run: Run, report: Body | null, notes: string): string {
 }
 
 /** The executions, those of tools with the end of what they printed: the context has it, where it is another one than before. */
-function withOutputs(visits: readonly VisitRecord[]): readonly WithOutput[] {
-  let last = '';
-  return visits.map((visit) => {
+function withOutputs(steps: readonly PathStep[]): readonly WithOutput[] {
+  const latest = new Map<Lane, string>();
+  const latestIn = (lane: Lane | undefined): string =>
+    lane === undefined ? '' : (latest.get(lane) ?? latestIn(lane.from));
+  return steps.map(({ visit, lane }) => {
+    // What a branch begins with: later ones of where it branched off come after it.
+    if (!latest.has(lane)) latest.set(lane, latestIn(lane.from));
     if (visit.node_type !== 'tool') return { visit, output: '' };
     const { set, unset } = visit.context;
     const output: unknown = own(set as JsonObject, 'tool.output');
     // The end of a path would not be recognised as that of the run.
-    if (typeof output === 'string') last = wholeLinesOf(output);
-    else if (unset.includes('tool.output')) last = '';
-    return { visit, output: last };
+    if (typeof output === 'string') latest.set(lane, wholeLinesOf(output));
+    else if (unset.includes('tool.output')) latest.set(lane, '');
+    return { visit, output: latestIn(lane) };
   });
 }
 

@@ -102,7 +102,6 @@ function addCounts(state: Changing, record: Facts<VisitRecord>): void {
     put(times, node, (own(times, node) ?? 0) + took);
     state.node_ms = times;
   }
-  if (isAgentType(record.node_type)) state.agent_step = record.steps;
   if (record.alike !== undefined) {
     const alike = state.alike ?? {};
     if (record.alike === null) delete alike[node];
@@ -116,6 +115,7 @@ function addCounts(state: Changing, record: Facts<VisitRecord>): void {
 function move(at: Pick<Changing, (typeof ownOfBranch)[number]>, record: Facts<VisitRecord>): void {
   const { node } = record;
   if (isExecutableType(record.node_type)) at.last_executable = node;
+  if (isAgentType(record.node_type)) at.agent_step = record.steps;
   const failures = openFailuresAfter(at.open_failures ?? [], record);
   if (failures.length > 0) at.open_failures = [...failures];
   else delete at.open_failures;

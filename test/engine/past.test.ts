@@ -116,3 +116,38 @@ test('what an agent said that could read the scenarios stays out, though its nod
   );
   expect((await Promise.all(texts)).map((text) => text.includes('  answer:'))).toEqual([true, false]);
 });
+
+test('a branch is given what it has done itself, with its own outputs, and nothing of its siblings', async () => {
+  const printed = (text: string) => ({
+    node_type: 'tool',
+    context: { set: { 'tool.output': text }, unset: [] },
+  });
+  const same = { node_type: 'tool', context: { set: {}, unset: [] } };
+  const fork = { fork: { join: 'j', branches: [{ id: 'c' }, { id: 'd' }] } };
+  const records = [
+    visit('', { node: 'before', steps: 1, ...printed('printed before') }),
+    visit('', { node: 'fan', steps: 2, node_type: 'parallel', ...fork }),
+    visit('', { node: 'd', steps: 3, branch: 'd', ...printed('printed by d') }),
+    // As before the fork: it is no change of the context.
+    visit('', { node: 'c', steps: 4, branch: 'c', ...same }),
+    visit('', { node: 'a', steps: 5, joined: 'fan', ...same }),
+  ];
+  const told = (branch: string | undefined, count: number) => {
+    const past = {
+      history: () => ({ records: records.slice(0, count), exchanges: [] }),
+      withoutNames: (of: string) => of,
+    };
+    const run = { graph, past, ...(branch === undefined ? {} : { branch }) };
+    return preambleFor(
+      'summary:high',
+      { run: run as unknown as Run, node, state: freshState('b') },
+      (of) => of,
+    );
+  };
+  const lines = (text: string) => text.match(/(?<=- )\w+(?=@)|printed \w+(?: \w+)?/g);
+  expect(lines(await told('c', 4))).toEqual(['before', 'printed before', 'c', 'printed before']);
+  expect(lines(await told('d', 4))).toEqual(['before', 'printed before', 'd', 'printed by d']);
+  expect(lines(await told(undefined, 5))).toEqual(
+    'before:printed before:c:printed before:d:printed by d:a:printed before'.split(':'),
+  );
+});

@@ -1,6 +1,7 @@
 /** Keeps a check out of the reach of what it checks: what it uses is read-only in the sandbox, and compared afterwards. */
 import { lstatSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { executionsOnPath } from '../../core/branch-path.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { isSource } from '../../core/policy/check-files.ts';
@@ -116,37 +117,53 @@ function byFolder(own: readonly string[], files: CheckSet['files']): readonly st
 
 type AgentWork = {
   add(before: Snapshot, after: Snapshot): void;
+  /** Other agents have worked. */
+  forget(): void;
   paths(snapshots: Snapshots): Promise<ReadonlySet<string>>;
 };
 
-const works = new WeakMap<Run, AgentWork>();
+/** By the journal: those of all branches that write to it. */
+const works = new WeakMap<Run['journal'], Map<string | undefined, AgentWork>>();
 
-/** `steps`: how many executions the run had when this process met it; their records are read when they are needed. */
-function workOf(run: Run, steps: number): AgentWork {
-  const known = works.get(run);
+/** In the run or in a branch. `steps`: how many executions the run had when this process met it; their records are read when they are
+ *  needed, and again when agents of other branches have worked. */
+function workOf({ journal, runDir, branch }: Run, steps: number): AgentWork {
+  const all = works.get(journal) ?? new Map<string | undefined, AgentWork>();
+  works.set(journal, all);
+  const known = all.get(branch);
   if (known !== undefined) return known;
   const found = new Set<string>();
   const add = (before: Snapshot, after: Snapshot): void => {
     const { created, modified } = diff(before, after);
     for (const path of [...created, ...modified]) found.add(path);
   };
-  let earlier: Promise<void> | undefined = steps === 0 ? Promise.resolve() : undefined;
+  let isRead = steps === 0;
   const work: AgentWork = {
-    add,
+    add(before, after) {
+      add(before, after);
+      for (const other of all.values()) if (other !== work) other.forget();
+    },
+    forget() {
+      isRead = false;
+    },
     async paths(snapshots) {
-      earlier ??= readEarlier(run, snapshots, add);
-      await earlier;
+      if (!isRead) await readEarlier({ runDir, branch }, snapshots, add);
+      isRead = true;
       return found;
     },
   };
-  works.set(run, work);
+  all.set(branch, work);
   return work;
 }
 
-async function readEarlier(run: Run, snapshots: Snapshots, add: AgentWork['add']): Promise<void> {
-  const read = openRun(run.runDir).history();
+async function readEarlier(
+  { runDir, branch }: { readonly runDir: string; readonly branch: string | undefined },
+  snapshots: Snapshots,
+  add: AgentWork['add'],
+): Promise<void> {
+  const read = openRun(runDir).history();
   if (!read.ok) throw new Error(`Internal: ${read.why}`);
-  for (const record of read.records)
-    if (record.type === 'Visit' && isAgentType(record.node_type) && record.before !== record.after)
-      add(await snapshots.load(record.before), await snapshots.load(record.after));
+  for (const { visit } of executionsOnPath(read.records, branch))
+    if (isAgentType(visit.node_type) && visit.before !== visit.after)
+      add(await snapshots.load(visit.before), await snapshots.load(visit.after));
 }
