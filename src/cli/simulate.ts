@@ -169,6 +169,7 @@ function wayOf({ route, rerouted, restart, outcome }: SimulatedStep): string {
     label: `the label "${edge.label}" is the preferred one`,
     suggested: `the node suggested ${outcome.suggested.join(', ')}`,
     unconditional: 'unconditional',
+    parallel: '',
     none: '',
   }[how];
   return `→ ${edge.to}: ${why}${restart === undefined ? '' : ` (restart ${restart})`}`;

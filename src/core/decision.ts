@@ -4,8 +4,10 @@ import type { Spent } from './budget/usage.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { Node } from './graph.ts';
 import type { Json } from './json.ts';
+import type { Lane } from './lane.ts';
 import type { Outcome, RepeatedFailure, SuspendedRun } from './outcome.ts';
 import type { Checkpoint, EndCause, NodeOutcome, RunState } from './records/checkpoint.ts';
+import type { BranchEnd, OpenedFork } from './records/fork.ts';
 import type { Question } from './records/question.ts';
 import type { Route } from './routing.ts';
 import type { Caps } from './settings/limits.ts';
@@ -63,7 +65,13 @@ export type Step = {
   readonly route: Route | undefined;
   readonly decision:
     | { readonly do: 'run'; readonly node: string }
-    | { readonly do: 'finish'; readonly ending: RunEnding };
+    | { readonly do: 'finish'; readonly ending: RunEnding }
+    /** The branch has reached its join, or ends before it. */
+    | { readonly do: 'end_branch'; readonly ended: BranchEnd };
+  /** The branches that begin now. */
+  readonly fork?: OpenedFork;
+  /** The node whose branches have met in this one. */
+  readonly joined?: string;
 };
 
 /** The facts about a finished node besides its outcome. */
@@ -82,6 +90,12 @@ export type StepFacts = {
   /** The keys about the latest answer and output that the graph names; an empty one has no value any more. */
   readonly latest?: Readonly<Record<string, string>>;
   readonly at: string;
+  /** In a branch. */
+  readonly lane?: Omit<Lane, 'graph'> | undefined;
+  /** Branches that begin after the node, where its edges do not say which. */
+  readonly opens?: OpenedFork | undefined;
+  /** The node has joined branches: whom each key in its updates is from, where not from itself. */
+  readonly joined?: { readonly origins: Checkpoint['origins'] } | undefined;
   /** Repeated failures of the node: null if they end, undefined if unchanged. */
   readonly repeats?: RepeatedFailure | null | undefined;
   /** Why the audit rejects a success of the run. */

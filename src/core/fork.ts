@@ -71,6 +71,22 @@ export const nextNodes = (
   ),
 ];
 
+/** Whether the run, or the branch whose view this is, waits for branches to end before it continues. */
+export const hasOpenBranches = ({ fork }: Forked): boolean =>
+  fork !== undefined && Object.values(fork.branches).some(({ ended }) => ended === undefined);
+
+/** The branch that a call has in the workspace of the run (of the branch, if this is the view of one): the innermost call counts. */
+export function calleeIn({ fork }: Forked): string | undefined {
+  const [callee] = fork?.call === true ? Object.entries(fork.branches) : [];
+  return callee === undefined ? undefined : (calleeIn(callee[1]) ?? callee[0]);
+}
+
+/** What the workspace holds: during a call what the called pipeline has left there. */
+export function snapshotNow<S extends string | null>(state: Forked & { readonly snapshot: S }): S | string {
+  const callee = calleeIn(state);
+  return callee === undefined ? state.snapshot : cursorOf(state, callee).snapshot;
+}
+
 /** What branches and the run itself ask a person and no execution has been committed of. */
 export const openQuestions = (state: RunState): readonly Question[] => [
   ...(state.question === undefined ? [] : [state.question]),

@@ -1,5 +1,6 @@
 /** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
+import { branchAt } from './branches.ts';
 import { capHit, spendHit } from './budget/limits.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
@@ -121,16 +122,16 @@ type Unmet = { readonly gate: string; readonly latest: NodeOutcome };
 
 /** Where the run goes for an unmet gate, with the context that counts it; `why` not, as the end of a sentence. */
 type Redirect =
-  | { readonly target: string; readonly context: Context }
+  | { readonly target: string; readonly context: Context; readonly why?: undefined }
   | { readonly target?: undefined; readonly why: string };
 
 /** Sends the run back from an exit for a goal gate that is not satisfied, and from a gate whose failure no edge takes. */
 function unmetGoalGate(crossing: Crossing): GateVerdict {
   const { so, facts, outcome, graph } = crossing;
   const { context } = so.change.now;
-  if (successOf(so) !== undefined) {
+  if (successOf(so) !== undefined || reachesJoin(crossing)) {
     for (const { gate } of unmetGates(crossing)) {
-      const way = redirect(graph, gate, context);
+      const way = redirect(crossing, gate, context);
       if (way.target !== undefined) return { reroute: way.target, context: way.context };
     }
     return undefined;
@@ -140,7 +141,7 @@ function unmetGoalGate(crossing: Crossing): GateVerdict {
   // A cause that every further attempt would meet is final.
   if (outcome.status === 'fail' && (outcome.hopeless || outcome.class === 'budget' || isFinalConfig(outcome)))
     return undefined;
-  const way = redirect(graph, facts.node, context);
+  const way = redirect(crossing, facts.node, context);
   if (way.target !== undefined) return { reroute: way.target, context: way.context };
   const { ending } = so.decision;
   return { end: { ...ending, reason: `${ending.reason}${way.why}` } };
@@ -149,16 +150,25 @@ function unmetGoalGate(crossing: Crossing): GateVerdict {
 const isMet = ({ status }: Pick<NodeOutcome, 'status'>): boolean =>
   status === 'success' || status === 'partial_success';
 
-/** The executed gates whose latest outcome is neither success nor partial success. */
-const unmetGates = ({ graph, before, so: { change } }: Crossing): readonly Unmet[] =>
+/** The branch is about to end where it meets the others. */
+const reachesJoin = ({ so: { decision }, facts: { lane } }: Crossing): boolean =>
+  decision.do === 'run' && lane?.joins.has(decision.node) === true;
+
+/** The executed gates whose latest outcome is neither success nor partial success. In a branch its own: those of branches in it were
+ *  looked at where these met. */
+const unmetGates = ({ graph, before, facts: { lane }, so: { change } }: Crossing): readonly Unmet[] =>
   [...graph.nodes.values()].filter(isGate).flatMap(({ id: gate }) => {
+    if (lane?.nodes.has(gate) === false) return [];
     const latest = gate === change.node ? change.outcome : own(before.outcomes, gate);
     return latest === undefined || isMet(latest) ? [] : [{ gate, latest }];
   });
 
 /** The gate's target before the graph's, as often as `max_goal_gate_redirects` allows. */
-function redirect(graph: Graph, gate: string, context: Context): Redirect {
-  const target = retryTarget(graph, graph.nodes.get(gate));
+function redirect({ graph, facts: { lane } }: Crossing, gate: string, context: Context): Redirect {
+  // Only a node of the same branch: no branch has another one's workspace, and the run has none of theirs.
+  const isInside = (id: string): boolean =>
+    lane === undefined ? branchAt(graph, id) === undefined : lane.nodes.has(id);
+  const target = retryTarget(graph, graph.nodes.get(gate), isInside);
   if (target === undefined) return { why: '' };
   const key = `internal.goal_gate_redirects.${gate}`;
   const most = graph.settings.max_goal_gate_redirects;
@@ -187,15 +197,18 @@ function failureIntoExit(crossing: Crossing): GateVerdict {
 
 /** A goal gate that is not satisfied, and has no target any more, fails the run. */
 function spentGoalGate(crossing: Crossing): GateVerdict {
-  const { graph, so } = crossing;
-  if (successOf(so) === undefined) return undefined;
-  const [first] = unmetGates(crossing);
+  const { so, facts } = crossing;
+  if (successOf(so) === undefined && !reachesJoin(crossing)) return undefined;
+  const way = ({ gate }: Unmet): Redirect => redirect(crossing, gate, so.change.now.context);
+  // A gate without a target in its branch is looked at once more at the exit; nobody looks again at one of a call.
+  const isFinal = (one: Unmet): boolean =>
+    facts.lane === undefined || facts.lane.call === true || way(one).why !== '';
+  const first = unmetGates(crossing).find(isFinal);
   if (first === undefined) return undefined;
   const { gate, latest } = first;
-  const way = redirect(graph, gate, so.change.now.context);
   return failsAtExit(
     crossing,
-    `goal gate ${gate} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}${way.target === undefined ? way.why : ''}`,
+    `goal gate ${gate} is not satisfied: its outcome is ${latest.status}${latest.reason === '' ? '' : `: ${latest.reason}`}${way(first).why ?? ''}`,
   );
 }
 
@@ -214,7 +227,7 @@ function overriddenSuccess({ before, so }: Crossing): GateVerdict {
 
 /** Ends a loop that makes no progress, with the execution that shows it. */
 function stalledLoop({ graph, before, facts, so: { change, decision } }: Crossing): GateVerdict {
-  if (decision.do === 'finish' || facts.testStop === true) return undefined;
+  if (decision.do !== 'run' || facts.testStop === true) return undefined;
   // An exit sends the run back too, if a goal gate is not satisfied.
   const atExit = facts.type === 'exit';
   const failing = graph.nodes.get(atExit ? (change.now.last_failure?.node ?? '') : change.node);
@@ -271,12 +284,16 @@ export function truthGate(
 export const isGate = (node: Node | undefined): boolean => node !== undefined && isGoalGate(node.settings);
 
 /** The node to which an exit, or the gate itself where no edge takes its failure, sends a run while the gate is unmet: the gate's
- *  own target before the graph's; undefined for a node that is no gate, and without a target that exists. */
-export function retryTarget(graph: Graph, gate: Node | undefined): string | undefined {
+ *  own target before the graph's; undefined for a node that is no gate, and without a target that exists and is `isInside`. */
+export function retryTarget(
+  graph: Graph,
+  gate: Node | undefined,
+  isInside: (id: string) => boolean = () => true,
+): string | undefined {
   if (gate === undefined || !isGate(gate)) return undefined;
   return [gate.settings, graph.settings]
     .flatMap(({ retry_target, fallback_retry_target }) => [retry_target, fallback_retry_target])
-    .find((id) => id !== undefined && graph.nodes.has(id));
+    .find((id) => id !== undefined && graph.nodes.has(id) && isInside(id));
 }
 
 /* Whether a fix can work at all: the class of the last failure, and what an agent may write. Pure. */

@@ -16,15 +16,21 @@ export const restartsAt = (
 
 /** The change with which the next round begins: the context is new, and no earlier failure counts. The outcome that led here stays
  *  the previous one, so that a conditional node passes it on. */
-export const beginningRound = (graph: Graph, before: RunState, change: StateChange): StateChange => ({
+export const beginningRound = (
+  graph: Graph,
+  before: RunState,
+  change: StateChange,
+  given: readonly string[] = [],
+): StateChange => ({
   ...change,
   restart: (before.restarts ?? 0) + 1,
-  now: { ...change.now, context: keptContext(graph, change.now.context), last_failure: null },
+  now: { ...change.now, context: keptContext(graph, change.now.context, given), last_failure: null },
 });
 
-/** The keys of the graph's own settings, those that its author keeps, and what a build has recorded: its commits stay, too. */
-function keptContext(graph: Graph, context: Context): Context {
-  const keys = graph.settings.loop_restart_persist_keys ?? [];
+/** The keys of the graph's own settings, those that its author keeps, those with which a branch began, and what a build has recorded:
+ *  its commits stay, too. */
+function keptContext(graph: Graph, context: Context, given: readonly string[]): Context {
+  const keys = [...(graph.settings.loop_restart_persist_keys ?? []), ...given];
   const builds = buildsHistory(graph);
   const isKept = (key: string): boolean =>
     key.startsWith('graph.') || keys.includes(key) || (builds && key.startsWith('build.'));

@@ -44,8 +44,29 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: Cond
         isRefused && matched ? refusedConfig : whyLost(graph, candidate, facts, edge, how, outcome);
       return { ...facts, lost };
     })
-    .sort((a, b) => compareText(a.to, b.to) || compareText(a.condition, b.condition));
+    .sort(byTarget);
   return { edge, how, candidates };
+}
+
+/** The edges by which a fan-out is left: all that have no condition or a true one. */
+export function fanOutRoute(graph: Graph, node: string, lookup: ConditionLookup): Route {
+  const candidates = (leaving(graph).get(node) ?? []).map((candidate): RouteCandidate => {
+    const { isTrue, unset } = readBy(candidate, lookup);
+    const matched = candidate.condition === undefined || isTrue;
+    const { to, weight, conditionText: condition } = candidate;
+    const facts = { to, weight, condition, matched, ...(unset.length === 0 ? {} : { unset }) };
+    return matched ? facts : { ...facts, lost: falseWords(unset) };
+  });
+  const how = candidates.some(({ matched }) => matched) ? 'parallel' : 'none';
+  return { edge: undefined, how, candidates: candidates.sort(byTarget) };
+}
+
+const byTarget = (a: RouteCandidate, b: RouteCandidate): number =>
+  compareText(a.to, b.to) || compareText(a.condition, b.condition);
+
+function falseWords(unset: readonly string[]): string {
+  const is = unset.length === 1 ? 'is' : 'are';
+  return `its condition is false${unset.length === 0 ? '' : `: ${unset.join(', ')} ${is} not set`}`;
 }
 
 /** Why an edge that fits does not take a failure of the configuration. */
@@ -164,9 +185,7 @@ function whyLost(
   how: Choice['how'],
   outcome: Outcome,
 ): string {
-  const is = unset.length === 1 ? 'is' : 'are';
-  const why = unset.length === 0 ? '' : `: ${unset.join(', ')} ${is} not set`;
-  if (!matched) return `its condition is false${why}`;
+  if (!matched) return falseWords(unset);
   if (candidate.condition === undefined && outcome.status === 'fail' && outcome.broke)
     return 'the node broke, and only an edge whose condition is true carries that';
   if (winner === undefined) return 'no edge fits';
@@ -199,7 +218,7 @@ export type RoutingInput = {
 export type Choice = {
   /** Undefined if no edge fits. */
   readonly edge: Edge | undefined;
-  readonly how: 'condition' | 'label' | 'suggested' | 'unconditional' | 'none';
+  readonly how: 'condition' | 'label' | 'suggested' | 'unconditional' | 'parallel' | 'none';
 };
 
 /** Chooses from `edges`, sorted by `byWeightThenName`: the first whose condition is true; else the unconditional one with

@@ -1,5 +1,7 @@
 /** Decides what a run does next: `plan` before a node, `step` after it. Pure, so that a resume is the same loop entered in the
  *  middle. */
+
+import { fanOutType, regionsOf } from './branches.ts';
 import { conditionLookup, outputKeys } from './context.ts';
 import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
 import { escalationAt, modelsOf } from './escalation.ts';
@@ -7,6 +9,7 @@ import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
 import { type Graph, isAgentType, isOwnType, type Node } from './graph.ts';
 import { type Json, own, put } from './json.ts';
+import { reachedJoin } from './lane.ts';
 import {
   type Context,
   type Failure,
@@ -17,10 +20,11 @@ import {
   type SuspendedRun,
 } from './outcome.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
+import type { BranchEnd, OpenedFork } from './records/fork.ts';
 import { escalationKey } from './records/layout.ts';
 import { suspension } from './retry.ts';
 import { beginningRound, restartsAt, visitsInRound } from './rounds.ts';
-import { asksHowItWent, type ConditionLookup, type Route, route } from './routing.ts';
+import { asksHowItWent, type ConditionLookup, fanOutRoute, type Route, route } from './routing.ts';
 
 /** What the run does now: execute the next node, or stop. */
 export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
@@ -75,7 +79,35 @@ export const endingFromRecord = ({ exit_node, ok, reason, code, cause, disk }: E
 export function step(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
   let so = byEdge(graph, before, outcome, facts);
   for (const gate of gatesAfter) so = overruled(so, gate({ graph, before, outcome, facts, so }));
-  return so;
+  return joining(before, facts, inLane(facts, so));
+}
+
+/** In a branch what would end the run ends the branch, and so does the way into its join: there it waits for the others. A replay that
+ *  stops has no branches any more. */
+function inLane({ lane, replay }: StepFacts, so: Step): Step {
+  if (lane === undefined || replay !== undefined) return so;
+  const { decision, change } = so;
+  const [first = ''] = lane.joins;
+  const at = (node: string, ended: BranchEnd): Step => ({
+    ...so,
+    change: leading(change, node, change.now.arrived),
+    decision: { do: 'end_branch', ended },
+  });
+  if (decision.do === 'finish') {
+    const { reason } = decision.ending;
+    return at(first, { ok: false, status: 'failed', reason, class: classOf(change.now) });
+  }
+  if (decision.do !== 'run' || !lane.joins.has(decision.node)) return so;
+  return at(decision.node, reachedJoin(change.outcome));
+}
+
+const classOf = ({ last_outcome, last_failure }: StateChange['now']): BranchEnd['class'] =>
+  last_outcome.status === 'fail' ? last_outcome.class : (last_failure?.class ?? null);
+
+/** A join closes the fork; one that fails and is executed again by a resume, before it has merged anything, finds the branches still. */
+function joining({ fork }: RunState, { node, joined }: StepFacts, so: Step): Step {
+  if (fork?.join !== node || (joined === undefined && so.change.now.next_node === node)) return so;
+  return { ...so, joined: fork.node };
 }
 
 /** Where the node leads by its edges alone; an exit ends the run with success. */
@@ -85,12 +117,23 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     const ending = { ok: true, exitNode: facts.node, reason: '', code: 0 };
     return { change, route: undefined, decision: { do: 'finish', ending } };
   }
-  const way = route(graph, facts.node, outcome, lookupAfter(before, facts, change.now.context, outcome));
+  const lookup = lookupAfter(before, facts, change.now.context, outcome);
+  const way =
+    facts.type === fanOutType && outcome.status !== 'fail'
+      ? fanOutRoute(graph, facts.node, lookup)
+      : route(graph, facts.node, outcome, lookup);
+  const fork = facts.opens ?? openedBy(graph, facts.node, way);
+  if (fork !== undefined) {
+    const arrived = { from: facts.node, conditional: false };
+    const led = leading(change, fork.join, arrived);
+    return { change: led, route: way, decision: { do: 'run', node: fork.join }, fork };
+  }
   if (way.edge !== undefined) {
     const { to } = way.edge;
     const arrived = arrival(facts.node, way);
     const led = leading(change, to, arrived);
-    const round = restartsAt(way.edge, graph.nodes.get(to)) ? beginningRound(graph, before, led) : led;
+    const restarts = restartsAt(way.edge, graph.nodes.get(to));
+    const round = restarts ? beginningRound(graph, before, led, facts.lane?.given) : led;
     return { change: round, route: way, decision: { do: 'run', node: to } };
   }
   const because =
@@ -115,6 +158,16 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
     route: way,
     decision: { do: 'finish', ending },
   };
+}
+
+/** The branches of a fan-out whose edges are taken. */
+function openedBy(graph: Graph, node: string, { how, candidates }: Route): OpenedFork | undefined {
+  if (how !== 'parallel') return undefined;
+  const region = regionsOf(graph).get(node);
+  if (region === undefined) throw new Error(`Internal: the branches of ${node} do not meet`);
+  const targets = new Set(candidates.filter(({ matched }) => matched).map(({ to }) => to));
+  const branches = region.branches.filter(({ id }) => targets.has(id)).map(({ id }) => ({ id }));
+  return { join: region.join, branches };
 }
 
 /** How the run comes to the next node. A condition that asks for no outcome and is true by a key that nothing has set is about nothing: it
@@ -175,7 +228,7 @@ function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateCh
     node: facts.node,
     visit: (own(before.visits, facts.node) ?? 0) + 1,
     outcome: nodeOutcome(outcome),
-    origins: Object.fromEntries(set.map((key) => [key, setter])),
+    origins: { ...Object.fromEntries(set.map((key) => [key, setter])), ...facts.joined?.origins },
     alike: facts.repeats,
     ...(isAgentType(facts.type) ? { agent: true } : {}),
     now: {

@@ -1,9 +1,10 @@
 /** Writes what the loop has decided: the start of an execution, its commit, the end of the run. */
 import type { NextExecution, RunEnd, RunEnding, Step, StepFacts, Stop } from '../core/decision.ts';
+import { viewOf } from '../core/fork.ts';
 import { isAgentType } from '../core/graph.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
-import type { StoppedRecord } from '../core/records/journal.ts';
+import type { BranchStoppedFacts, StoppedRecord } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import { failing, recordedEnd } from '../core/step.ts';
 import { head } from '../platform/files/read.ts';
@@ -29,6 +30,9 @@ export type Decided = {
   readonly step: Step;
 };
 
+/** Of branches: milliseconds of interrupted executions of their next nodes. */
+export type CutBranches = Readonly<NonNullable<StoppedRecord['branches']>>;
+
 /** The records of a run: the journal first, then its views. */
 export interface RunRecords {
   readonly writer: EventWriter;
@@ -38,9 +42,11 @@ export interface RunRecords {
   begin(next: NextExecution, contextBefore: RunState['context']): Promise<Execution>;
   /** After all processes of the execution have ended: closes the node's directory, and writes its `status.json`. */
   close(execution: Execution, outcome: Outcome): Promise<void>;
-  /** Commits the execution, then writes its records of the views. Returns the new state. */
-  commit(decided: Decided): Promise<RunState>;
-  end(state: RunState, stop: Stop): Promise<RunEnd>;
+  /** Commits the execution onto the run's state, then writes its records of the views. Returns the new state. */
+  commit(decided: Decided, state: RunState): Promise<RunState>;
+  /** Commits the end or the suspension of a branch without a finished execution. */
+  stopBranch(line: Omit<BranchStoppedFacts, 'type' | 'at'>, state: RunState): Promise<RunState>;
+  end(state: RunState, stop: Stop, cut?: CutBranches): Promise<RunEnd>;
 }
 
 export function openRecords(run: Run): RunRecords {
@@ -49,6 +55,8 @@ export function openRecords(run: Run): RunRecords {
   const elapsed = () => run.state.elapsed_ms + (clock.monotonic() - began);
   const writer = eventWriter(run);
   const places = viewPlaces(run);
+  const { branch } = run;
+  const inBranch = branch === undefined ? {} : { branch };
 
   return {
     writer,
@@ -58,7 +66,7 @@ export function openRecords(run: Run): RunRecords {
       const nodeDir = layout(run.runDir).node(node.id);
       const earlierVisits = await openVisit(nodeDir, visit, run.marker);
       const at = clock.now().toISOString();
-      const line = { type: 'Began', at, node: node.id, node_type: kind.type, visit } as const;
+      const line = { type: 'Began', at, node: node.id, node_type: kind.type, visit, ...inBranch } as const;
       journal.note(line);
       writer.append(viewRecordsOf(line, { ...state, context: contextBefore }, places));
       return { ...next, nodeDir, earlierVisits, began: clock.monotonic(), contextBefore };
@@ -67,7 +75,7 @@ export function openRecords(run: Run): RunRecords {
       if (kind.executable) await closeVisit(nodeDir, visit, run.marker, earlierVisits);
       await keepJson(nodeLayout(nodeDir).status, statusOf(outcome));
     },
-    async commit(decided) {
+    async commit(decided, stateBefore) {
       const { execution, executed, before, tookMs, step } = decided;
       const { kind, nodeDir, node, visit, contextBefore } = execution;
       const isReplayable = kind.executable && !isAgentType(kind.type);
@@ -75,31 +83,39 @@ export function openRecords(run: Run): RunRecords {
         ...executed,
         thread: await threadRecord(run, executed.thread),
         contextBefore,
+        branch,
         tookMs,
         elapsedMs: Math.round(elapsed()),
         spent: costs.run(),
         asked: isReplayable ? workHash(node, run.variables, kind.own?.sha256) : undefined,
         artifacts: await hashArtifacts(nodeDir),
       });
-      const stateBefore = { ...before.state, context: contextBefore };
       run.flusher?.add(nodeDir, visit);
       // What the next node reads of a failure, and what an ended run has to show, must survive a power cut.
-      if (step.change.now.last_outcome.status === 'fail' || step.decision.do === 'finish')
+      if (step.change.now.last_outcome.status === 'fail' || step.decision.do !== 'run')
         await run.flusher?.now();
       // Events must not report an execution that a resume would repeat.
       const state = await journal.commit(line, stateBefore);
       logEnd(run, decided);
-      writer.append(viewRecordsOf(line, stateBefore, places));
+      writer.append(viewRecordsOf(line, viewOf(stateBefore, branch), places));
       return state;
     },
-    async end(at, stop) {
+    async stopBranch(facts, stateBefore) {
+      const line = { type: 'BranchStopped', at: clock.now().toISOString(), ...facts } as const;
+      await run.flusher?.now();
+      const state = await journal.commit(line, stateBefore);
+      writer.append(viewRecordsOf(line, viewOf(stateBefore, facts.branch), places));
+      return state;
+    },
+    async end(at, stop, branches = {}) {
       const { line, end } = stopOf(stop, String(run.signal.reason));
       // The line of its last execution has the end already.
       if (at.ended !== null) return { state: at, ...end };
       const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: costs.run() };
       const cut = at.cut_ms === undefined ? {} : { cut_ms: at.cut_ms };
       await run.flusher?.now();
-      const stopped = { type: 'Stopped', ...now, ...cut, ...line } as const;
+      const ofBranches = Object.keys(branches).length === 0 ? {} : { branches };
+      const stopped = { type: 'Stopped', ...now, ...cut, ...line, ...ofBranches } as const;
       const state = await journal.commit(stopped, at);
       writer.append(viewRecordsOf(stopped, at, places));
       return { state, ...end };

@@ -57,11 +57,13 @@ function plain(value: Value): Json {
 /** The line of the journal for an execution. */
 export function visitOf(
   node_type: string,
-  { change, route, decision }: Step,
+  { change, route, decision, fork, joined }: Step,
   before: { readonly state: RunState; readonly snapshot: { readonly id: string } },
   left: Omit<Extract<ExecutionEnd, { kind: 'ended' }>, 'kind' | 'context' | 'thread'> & {
     readonly thread?: ThreadRecord | undefined;
     readonly contextBefore: Context;
+    /** The innermost branch that it is in. */
+    readonly branch?: string | undefined;
     readonly tookMs: number;
     readonly elapsedMs: number;
     readonly spent: Spent;
@@ -77,6 +79,7 @@ export function visitOf(
     node: change.node,
     node_type,
     visit: change.visit,
+    ...(left.branch === undefined ? {} : { branch: left.branch }),
     before: before.snapshot.id,
     after: left.snapshot.id,
     outcome,
@@ -91,6 +94,9 @@ export function visitOf(
     next_node,
     arrived,
     ...(change.restart === undefined ? {} : { restart: change.restart }),
+    ...(fork === undefined ? {} : { fork }),
+    ...(decision.do === 'end_branch' ? { branch_ended: decision.ended } : {}),
+    ...(joined === undefined ? {} : { joined }),
     steps,
     elapsed_ms: left.elapsedMs,
     ...(commands.length > 0 ? { commands: [...commands] } : {}),
@@ -103,7 +109,9 @@ export function visitOf(
     took_ms: tookMs,
     ...(route === undefined
       ? {}
-      : { route: { next: route.edge?.to ?? '', how: route.how, candidates: route.candidates } }),
+      : {
+          route: { next: route.edge?.to ?? fork?.join ?? '', how: route.how, candidates: route.candidates },
+        }),
     spent: left.spent,
     ...(decision.do === 'finish' ? { ended: recordedEnd(decision.ending) } : {}),
   };

@@ -1,8 +1,6 @@
 /** One execution of a node on this machine. */
 import type { ChangedPaths } from '../core/contracts/node-kind.ts';
 import { once } from '../core/once.ts';
-import type { SuspendedRun } from '../core/outcome.ts';
-import type { RunState } from '../core/records/checkpoint.ts';
 import { HoldoutLeak } from '../holdout/leak-guard.ts';
 import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
@@ -18,12 +16,6 @@ import { AnswerAwaited } from './question.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 import { TimeAwaited } from './waiting.ts';
 
-/** The suspension that this process has resumed with the execution that begins in this state: only the first can be that one. */
-export const resumedSuspension = (
-  { state, parkedBefore }: Run,
-  { steps }: Pick<RunState, 'steps'>,
-): SuspendedRun | undefined => (steps === state.steps ? parkedBefore : undefined);
-
 /** Executes the node through the layers. */
 export async function executeNode(
   run: Run,
@@ -36,10 +28,11 @@ export async function executeNode(
     const executed = await run.execute(context);
     if (run.signal.aborted) return { kind: 'interrupted' };
     const { outcome, snapshot, usage, toolState, thread, commands = [], answer, replayed } = executed;
-    const { counts = { retries: 0, calls: 0 } } = executed;
+    const { counts = { retries: 0, calls: 0 }, joined, opens } = executed;
     const { context: seen = execution.state.context } = executed;
     const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread, answer };
-    return { kind: 'ended', ...end, ...(replayed === undefined ? {} : { replayed }) };
+    const branches = { joined, opens };
+    return { kind: 'ended', ...end, ...branches, ...(replayed === undefined ? {} : { replayed }) };
   } catch (error) {
     return stopped(execution.node.id, error);
   }
@@ -53,8 +46,7 @@ export function outermostContext(
   before: Snapshot,
 ): LayerContext {
   const { graph, runDir, clock, caps, costs, snapshots, signal } = run;
-  const suspended = resumedSuspension(run, state);
-  const probes = run.waited === true && suspended?.status === 'paused_outage';
+  const probes = run.waited === true && run.parkedBefore?.status === 'paused_outage';
   const { mask } = environmentOf(run, passedTo(run, node));
   return layerContext({
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },

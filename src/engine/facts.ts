@@ -7,7 +7,7 @@ import type { RunState } from '../core/records/checkpoint.ts';
 import { step } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { feedback, latestValues, printable, toolOutput } from './feedback.ts';
-import type { Execution, Run } from './run-context.ts';
+import type { Execution, ExecutionEnd, Run } from './run-context.ts';
 import { repeatedFailure } from './stalled-loop.ts';
 
 /** The facts of an execution that ended with `outcome` at the time `at`. */
@@ -15,10 +15,11 @@ export async function gatherFacts(
   run: Run,
   execution: Execution,
   before: { readonly state: RunState; readonly snapshot: Snapshot },
-  after: Snapshot,
-  outcome: Outcome,
+  executed: Pick<Extract<ExecutionEnd, { kind: 'ended' }>, 'outcome' | 'snapshot' | 'joined' | 'opens'>,
   at: string,
+  lane: StepFacts['lane'],
 ): Promise<StepFacts> {
+  const { outcome, snapshot: after, joined, opens } = executed;
   const { node, kind, nodeDir } = execution;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
   const failure =
@@ -37,6 +38,7 @@ export async function gatherFacts(
     latest,
     repeats,
     testStop,
+    ...{ lane, joined, opens },
   };
   // Of the rest only what may overrule this: an audit reads the whole run.
   const { change, decision } = step(run.graph, before.state, outcome, facts);

@@ -1,32 +1,55 @@
 /** The run loop: from the checkpoint's next node to an end. */
 import type { RunEnd, RunEnding, RunPlan, Stop } from '../core/decision.ts';
 import { shortText, shown } from '../core/diagnostic.ts';
+import { hasOpenBranches } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
 import { type Outcome, pausedBy, type SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { Question } from '../core/records/question.ts';
 import { endingFromRecord, failing, plan, step, suspendedBy } from '../core/step.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
+import { runBranches } from './branches.ts';
 import { type Decided, openRecords, type RunRecords } from './commit.ts';
-import { executeNode, resumedSuspension } from './execute-node.ts';
+import { executeNode } from './execute-node.ts';
 import { gatherFacts } from './facts.ts';
 import { failureFacts } from './feedback.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import { type LaneEnd, type RunLane, RunProgress, stateOf } from './run-lane.ts';
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
 export async function runLoop(run: Run): Promise<RunEnd> {
   const records = openRecords(run);
-  let { state, snapshot } = run;
+  const progress = new RunProgress(run.state);
+  const end = await runLane({ run, progress, records });
+  const { state } = progress;
+  // Only a branch ends without one.
+  const { stop = { do: 'finish', ending: testStop }, cutMs, cutBranches } = end;
+  if (stop.do === 'finish' && stop.ending === testStop) return endOfTest(records, state);
+  return records.end(cutMs === undefined ? state : { ...state, cut_ms: cutMs }, stop, cutBranches);
+}
+
+/** Executes nodes until the run or the branch ends, or stops. */
+export async function runLane(lane: RunLane): Promise<LaneEnd> {
+  const { progress, records } = lane;
+  let { run } = lane;
+  let { snapshot } = run;
   for (;;) {
+    if (hasOpenBranches(stateOf(lane))) {
+      const met = await runBranches(lane, snapshot, runLane);
+      if (met.stop !== undefined) return met;
+      snapshot = met.snapshot;
+    }
+    const state = stateOf(lane);
     const next = await planned(run, state, records.elapsed());
-    if (next.do !== 'execute') return records.end(state, next);
+    if (next.do !== 'execute') return { stop: next, snapshot };
     const execution = await records.begin(next, state.context);
     const executed = await executeNode(run, records, execution, snapshot);
-    const decided = await decide(run, records, { state, snapshot }, execution, executed);
-    if ('do' in decided) return records.end(unfinished(run, execution, state), decided);
-    state = await records.commit(decided);
+    const decided = await progress.inTurn(() => conclude({ ...lane, run }, execution, executed, snapshot));
+    if ('do' in decided) return { stop: decided, cutMs: timeOf(run, execution, state), snapshot };
     snapshot = decided.executed.snapshot;
-    if (decided.facts.testStop === true) return endOfTest(records, state);
+    if (decided.facts.testStop === true) return { stop: { do: 'finish', ending: testStop }, snapshot };
+    if (decided.step.decision.do === 'end_branch') return { snapshot };
+    run = { ...run, parkedBefore: undefined };
   }
 }
 
@@ -41,10 +64,21 @@ async function planned(run: Run, state: RunState, elapsedMs: number): Promise<Ru
   return plan(run.graph, state, { ...facts, replay });
 }
 
-/** What follows the execution: a stop that leaves the node to a resume, or a step to commit. */
+/** Commits what follows the execution; a stop leaves the node to a resume. */
+async function conclude(
+  lane: RunLane,
+  execution: Execution,
+  executed: ExecutionEnd,
+  snapshot: Snapshot,
+): Promise<Stop | Decided> {
+  const { progress, records } = lane;
+  const decided = await decide(lane, { state: stateOf(lane), snapshot }, execution, executed);
+  if (!('do' in decided)) progress.state = await records.commit(decided, progress.state);
+  return decided;
+}
+
 async function decide(
-  run: Run,
-  records: RunRecords,
+  { run, records, lane }: RunLane,
   { state, snapshot }: { readonly state: RunState; readonly snapshot: Snapshot },
   execution: Execution,
   executed: ExecutionEnd,
@@ -55,26 +89,20 @@ async function decide(
   if (executed.kind === 'waits') return { do: 'suspend', parked: executed.parked };
   if (executed.kind !== 'ended') return stopOf(executed);
   const { graph, clock } = run;
-  const { cut_ms: _, ...whole } = execution.state;
+  const { cut_ms: _, ...whole } = state;
   const before = { state: { ...whole, context: executed.context }, snapshot };
   const outcome = truthGate(execution, state, executed.outcome);
   const at = clock.now().toISOString();
   const parked = suspension(run, execution, before.state, outcome, at);
   if (parked !== undefined) return { do: 'suspend', parked };
   await records.close(execution, outcome);
-  const facts = await gatherFacts(run, execution, before, executed.snapshot, outcome, at);
+  const facts = await gatherFacts(run, execution, before, { ...executed, outcome }, at, lane);
   return { execution, executed, before, tookMs, facts, step: step(graph, before.state, outcome, facts) };
 }
 
 /** Milliseconds of the execution and of those that were interrupted before it. */
 const timeOf = ({ clock }: Run, { began }: Execution, { cut_ms = 0 }: RunState): number =>
   cut_ms + Math.round(clock.monotonic() - began);
-
-/** The state after an execution that did not end: it leaves no trace, and the resume undoes its changes. */
-const unfinished = (run: Run, execution: Execution, state: RunState): RunState => ({
-  ...state,
-  cut_ms: timeOf(run, execution, state),
-});
 
 const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' | 'waits' }>): Stop =>
   executed.kind === 'interrupted'
@@ -104,7 +132,7 @@ function suspension(
   if (outcome.status !== 'fail') return undefined;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
   const facts = { ...stage, feedback: failureFacts(stage, outcome) };
-  return suspendedBy(run.graph, before, outcome, facts, resumedSuspension(run, before));
+  return suspendedBy(run.graph, before, outcome, facts, run.parkedBefore);
 }
 
 /** Test only: simulates a crash after a node, so that the end is not recorded. */

@@ -25,7 +25,7 @@ import type { ViewFile } from '../run/view-file.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import type { RunConfinement } from './confinement.ts';
 import type { CostLedger } from './cost-ledger.ts';
-import type { Execute } from './layers/layer.ts';
+import type { Execute, Executed } from './layers/layer.ts';
 import type { OwnSteps } from './own-step.ts';
 
 /** A run that is ready to execute. */
@@ -100,7 +100,7 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** Flushes the files of executions within a second or so, while the run continues. */
   readonly flusher?: Pick<BackgroundFlush, 'add' | 'now'>;
   readonly signal: AbortSignal;
-  /** Why the run was suspended before this resume. */
+  /** Why the run, or the branch, was suspended before this resume; undefined from its second execution on. */
   readonly parkedBefore?: SuspendedRun | undefined;
   /** This process has waited out that suspension. */
   readonly waited?: boolean | undefined;
@@ -141,6 +141,9 @@ export type ExecutionEnd =
       readonly thread?: KeptThread | undefined;
       /** Of a human gate. */
       readonly answer?: TakenAnswer | undefined;
+      /** As the layers say it. */
+      readonly joined?: Executed['joined'];
+      readonly opens?: Executed['opens'];
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }

@@ -1,7 +1,7 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { cursorToChange } from '../core/fork.ts';
+import { calleeIn, cursorToChange } from '../core/fork.ts';
 import { statusAtEnd } from '../core/overridden.ts';
 import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
 import type { Exchange } from '../core/records/exchange.ts';
@@ -168,20 +168,23 @@ function changedBy<S extends RunState>(
   const { epoch, at, elapsed_ms, spent, cut_ms } = line;
   const { cut_ms: _, parked, ...before } = state;
   const now = { ...before, epoch, at, elapsed_ms, spent, ...(cut_ms === undefined ? {} : { cut_ms }) };
-  if (line.type === 'Resumed') {
-    const again = { status: 'running', ended: null, snapshot: line.snapshot };
-    return { ...now, ...(parked && { parked }), ...again } as unknown as S;
-  }
-  const next = {
-    ...now,
-    ...(line.parked && { parked: line.parked }),
-    ...(line.question && { question: line.question }),
-    status: line.status,
-    ended: line.ended,
-  };
-  const changed = next as unknown as S & { fork?: Fork };
+  const next =
+    line.type === 'Resumed'
+      ? { ...now, ...(parked && { parked }), status: 'running', ended: null }
+      : {
+          ...now,
+          ...(line.parked && { parked: line.parked }),
+          ...(line.question && { question: line.question }),
+          status: line.status,
+          ended: line.ended,
+        };
+  const changed = next as unknown as S & { fork?: Fork; snapshot: string | null };
   for (const [id, { cut_ms: ms }] of Object.entries(line.branches ?? {}))
     cursorToChange(changed, id).cut_ms = ms;
+  if (line.type === 'Stopped') return changed;
+  const callee = calleeIn(changed);
+  if (callee === undefined) changed.snapshot = line.snapshot;
+  else cursorToChange(changed, callee).snapshot = line.snapshot;
   return changed;
 }
 

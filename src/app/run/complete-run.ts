@@ -1,6 +1,7 @@
 /** Completes runs whose process was killed after their end, before all of it was on the disk or reported. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Refusal } from '../../core/diagnostic.ts';
+import { snapshotNow } from '../../core/fork.ts';
 import type { Checkpoint } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
@@ -106,7 +107,8 @@ async function completeFiles(
   const recorded = await reader.stored();
   if ('problems' in recorded) return recorded;
   if (!isDeepStrictEqual(recorded.history.checkpoint, state)) return 'theirs';
-  const { ended, snapshot } = state;
+  const { ended } = state;
+  const snapshot = snapshotNow(state);
   // The workspace of a suspended run is restored by its resume.
   if (ended !== null) {
     const holdout = await openHoldout(runDir, manifest, host.env);

@@ -1,4 +1,6 @@
 /** The beginning of what this process does in a run: the first state, committed where the run is resumed, and the records of the start. */
+import { cursorOf } from '../../core/fork.ts';
+import type { ResumedRecord } from '../../core/records/journal.ts';
 import { layout } from '../../core/records/layout.ts';
 import { holdoutFacts, type Manifest } from '../../core/records/manifest.ts';
 import { eventWriter } from '../../engine/event-log.ts';
@@ -7,6 +9,7 @@ import { backgroundFlush } from '../../run/background.ts';
 import { installManifest } from '../../run/inputs.ts';
 import { locksIn } from '../../run/lock.ts';
 import type { FormerOwner } from '../../run/lock-file.ts';
+import type { OpenExecution } from '../../run/run-journal.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { LoadedRun } from './own-run.ts';
 import { type ResumeChange, storeResumeChange } from './resume-changes.ts';
@@ -25,7 +28,10 @@ export async function firstState(
   if (!resumed) return { value: { state, parkedBefore } };
   const owners = locksIn(runDir, loaded.epoch).filter(({ epoch }) => epoch < lock.epoch);
   const lost = lostTime(loaded, owners);
-  const cut = (loaded.cut_ms ?? 0) + lost;
+  const { open } = recorded.history;
+  // What a killed process has begun of branches was cut in them, not before their join.
+  const inBranches = open.filter(({ branch }) => branch !== undefined);
+  const cut = (loaded.cut_ms ?? 0) + (inBranches.length > 0 ? 0 : lost);
   const sha256 =
     change === undefined ? manifestSha256 : await storeResumeChange(runDir, change, manifestSha256);
   const next = await journal.commit(
@@ -35,6 +41,7 @@ export async function firstState(
       elapsed_ms: loaded.elapsed_ms + lost,
       ...(cut === 0 ? {} : { cut_ms: cut }),
       spent,
+      ...cutIn(loaded, inBranches, lost),
       snapshot: snapshot.id,
       manifest_sha256: sha256,
     },
@@ -42,6 +49,18 @@ export async function firstState(
   );
   await installManifest(runDir, sha256);
   return { value: { state: next, parkedBefore } };
+}
+
+/** Milliseconds of the executions that were cut in branches; `lost`: of those that this resume has found. */
+function cutIn(
+  loaded: Run['state'],
+  open: readonly OpenExecution[],
+  lost: number,
+): Pick<ResumedRecord, 'branches'> {
+  if (lost === 0 || open.length === 0) return {};
+  const cut = ({ branch = '' }: OpenExecution) =>
+    [branch, { cut_ms: (cursorOf(loaded, branch).cut_ms ?? 0) + lost }] as const;
+  return { branches: Object.fromEntries(open.map(cut)) };
 }
 
 /** Writes to the journals and the log that the run starts, is resumed, or was forked. */

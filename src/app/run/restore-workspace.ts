@@ -1,6 +1,8 @@
 /** Restores the workspace of a run to its checkpoint. */
 import { join } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
+import { snapshotNow } from '../../core/fork.ts';
+import type { RunState } from '../../core/records/checkpoint.ts';
 import { inWorkspace, layout } from '../../core/records/layout.ts';
 import { hidingPlace } from '../../engine/agent-process.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
@@ -18,11 +20,12 @@ export type OpenSnapshots = { readonly snapshots: Snapshots; readonly snapshot: 
  *  `taken`: those of a run that this process has just created, before its folder had its name. */
 export async function restoreWorkspace(
   runDir: string,
-  { snapshot: id }: { readonly snapshot: string | null },
+  state: Pick<RunState, 'snapshot' | 'fork'>,
   run: { readonly resumed: boolean; readonly change: ResumeChange | undefined },
   opened?: OpenSnapshots,
 ): Promise<OpenSnapshots | Refusal> {
   const at = layout(runDir);
+  const id = snapshotNow(state);
   if (id === null) throw new Error('Internal: a checkpoint without a snapshot');
   // Each line of the journal flushes what it names.
   const where = { workspace: at.workspace, dir: at.contents, sync: 'later' } as const;

@@ -38,6 +38,9 @@ export function capHit(
   return undefined;
 }
 
+/** Whether the reason is that of a limit of a node or of restarts: in a branch it ends only the branch. */
+export const isBranchLimit = (reason: string): boolean => /^max_(?:restarts: |\w+: node ")/.test(reason);
+
 /** The flag that resumes a run which one of these limits has ended, with the limit doubled until the amounts in the reason
  *  are below it. Undefined for other reasons, and for a limit of a node, which is raised in the pipeline. */
 export function raisedLimit(reason: string): string | undefined {

@@ -35,6 +35,10 @@ const standing = once(() => ({
   elapsed_ms: z.number(),
   cut_ms: z.number().exactOptional().describe('Of interrupted executions of the next node'),
   spent: spentSchema(),
+  branches: z
+    .record(nodeId(), z.object({ cut_ms: z.number() }))
+    .exactOptional()
+    .describe('Of open branches: interrupted executions of their next nodes'),
 }));
 
 /** The run stopped before its next node, or while it ran: by a limit, an interruption or a suspension. */
@@ -50,10 +54,6 @@ const stoppedRecordSchema = once(() =>
       .exactOptional()
       .describe('That it asks a person; absent where it was asked before'),
     signal: z.string().exactOptional().describe('That interrupted it'),
-    branches: z
-      .record(nodeId(), z.object({ cut_ms: z.number() }))
-      .exactOptional()
-      .describe('Of open branches: interrupted executions of their next nodes'),
   }),
 );
 

@@ -27,8 +27,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
   max_agent_turns: 'write max_turns',
   cwd: 'write codex.workdir, or cd in the command',
   ...Object.fromEntries(
-    words(`join_policy
-      error_policy max_parallel outputs escalation_models context_keys read_only options temperature
+    words(`outputs escalation_models context_keys read_only options temperature
       manager. stack. tool_hooks.`).map((name) => [name, '']),
   ),
 };

@@ -34,6 +34,15 @@ const fraction = (): AttributeType<number> => {
   };
 };
 
+/** Branches of one fan-out that run at the same time, unless it says otherwise. */
+export const defaultParallel = 4;
+
+export const fanOutAttributes = {
+  max_parallel: attr(count(1), 'How many branches run at the same time; the others wait for their turn.', {
+    default: String(defaultParallel),
+  }),
+} as const satisfies AttributeTable;
+
 /** Where the fan-out says nothing, a `parallel.fan_in` that it leads to may. */
 export const joinAttributes = {
   join_policy: attr(

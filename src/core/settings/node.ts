@@ -4,7 +4,7 @@ import { own } from '../json.ts';
 import { forEachAttributes } from './for-each.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
-import { joinAttributes } from './join.ts';
+import { fanOutAttributes, joinAttributes } from './join.ts';
 import { shell } from './shell.ts';
 import {
   type AttributeSpec,
@@ -347,6 +347,7 @@ export const codergenAttributes = {
 /** All attributes of this file: the settings that every node has, those of other types with their defaults. */
 export const nodeAttributes = {
   ...humanAttributes,
+  ...fanOutAttributes,
   ...joinAttributes,
   ...forEachAttributes,
   ...commonAttributes,

@@ -6,6 +6,7 @@ import type { NodeCounts } from '../../core/decision.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { Context, Outcome } from '../../core/outcome.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
+import type { OpenedFork } from '../../core/records/fork.ts';
 import type { TakenAnswer } from '../../core/records/question.ts';
 import type { RanCommand } from '../../core/records/visit.ts';
 import type { Caps } from '../../core/settings/limits.ts';
@@ -47,6 +48,10 @@ export type Executed = {
   /** The run's context that it saw, with what the engine has counted; by `retry` and `replay`. */
   readonly context?: Context;
   readonly counts?: NodeCounts;
+  /** It has joined branches: who has set keys of its updates, where it was not the node itself. */
+  readonly joined?: { readonly origins: RunState['origins'] } | undefined;
+  /** Branches that begin after it, where its edges do not say which. */
+  readonly opens?: OpenedFork | undefined;
   /** Of a human gate. */
   readonly answer?: TakenAnswer | undefined;
   /** By `replay`: number of the recorded execution that answered instead. */

@@ -7,7 +7,7 @@ export const noHandler: Rule = {
   code: 'no-handler',
   severity: 'error',
   rule: 'Shapes and types of other implementations have no handler here.',
-  wrong: 'start; exit; a [label=a, shape=component]; start -> a -> exit',
+  wrong: 'start; exit; a [label=a, shape=house]; start -> a -> exit',
   fix: 'a supported node type',
   check: ({ graph }) =>
     [...graph.nodes.values()].flatMap((node) => {

@@ -1,0 +1,241 @@
+/** Runs the branches of an open fork side by side, each as a lane, until all have ended or none can continue. */
+import { fanInType } from '../core/branches.ts';
+import { isBranchLimit } from '../core/budget/limits.ts';
+import type { Stop } from '../core/decision.ts';
+import { cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
+import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
+import { laneOf } from '../core/lane.ts';
+import type { SuspendedRun } from '../core/outcome.ts';
+import type { Fork } from '../core/records/fork.ts';
+import type { BranchStoppedFacts } from '../core/records/journal.ts';
+import { defaultParallel } from '../core/settings/join.ts';
+import { failing } from '../core/step.ts';
+import { isDisks, isFull } from '../platform/files/disk-error.ts';
+import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import { type BranchPlaces, branchPlaces } from './branch-places.ts';
+import { canContinue, untilOneCan } from './branch-wake.ts';
+import { openRecords } from './commit.ts';
+import { type LaneEnd, type RunLane, stateOf } from './run-lane.ts';
+
+/** Executes the nodes of one branch. */
+type RunEach = (lane: RunLane) => Promise<LaneEnd>;
+
+/** Runs the open fork of `outer`. Its `snapshot` is what the workspace is then. */
+export async function runBranches(outer: RunLane, snapshot: Snapshot, runLane: RunEach): Promise<LaneEnd> {
+  const { fork } = stateOf(outer);
+  if (fork === undefined) throw new Error('Internal: no fork is open');
+  const places = fork.call === true ? inPlace(outer, snapshot) : branchPlaces(outer.run, fork);
+  try {
+    return await new OpenBranches(outer, fork, places, snapshot, runLane).run();
+  } finally {
+    await places.close();
+  }
+}
+
+/** A called pipeline works where its caller does. */
+function inPlace({ run: { workspace, snapshots } }: RunLane, snapshot: Snapshot): BranchPlaces {
+  return {
+    open: async () => ({ workspace, snapshots, snapshot, release: async () => {} }),
+    close: async () => {},
+  };
+}
+
+type Settled = { readonly id: string } & ({ readonly end: LaneEnd } | { readonly error: unknown });
+
+type Running = { readonly settled: Promise<Settled>; readonly cancel: AbortController };
+
+class OpenBranches {
+  readonly #outer: RunLane;
+  readonly #places: BranchPlaces;
+  readonly #runLane: RunEach;
+  readonly #rules: JoinRules;
+  readonly #most: number;
+  readonly #running = new Map<string, Running>();
+  #waiting: string[];
+  readonly #suspended = new Set<string>();
+  /** Stops all lanes at once. */
+  readonly #halt = new AbortController();
+  #stop: Stop | undefined;
+  readonly #cutBranches: { [id: string]: { readonly cut_ms: number } } = {};
+  /** Why those that have not ended are cancelled. */
+  #decided: string | undefined;
+  #snapshot: Snapshot;
+  #error: { readonly is: unknown } | undefined;
+
+  constructor(outer: RunLane, fork: Fork, places: BranchPlaces, snapshot: Snapshot, runLane: RunEach) {
+    const { graph } = outer.run;
+    const [fanOut, join] = [graph.nodes.get(fork.node), graph.nodes.get(fork.join)];
+    this.#outer = outer;
+    this.#runLane = runLane;
+    this.#places = places;
+    this.#rules = joinRules(fanOut?.settings ?? {}, join?.type === fanInType ? join.settings : {});
+    this.#most = fanOut?.settings.max_parallel ?? defaultParallel;
+    this.#waiting = Object.keys(fork.branches).filter((id) => fork.branches[id]?.ended === undefined);
+    this.#snapshot = snapshot;
+  }
+
+  async run(): Promise<LaneEnd> {
+    await this.#cancelIfDecided();
+    for (;;) {
+      this.#wake();
+      this.#start();
+      if (this.#running.size === 0) break;
+      const settled = await this.#next();
+      if (settled !== undefined) await this.#settle(settled);
+    }
+    if (this.#error !== undefined) throw this.#error.is;
+    const at = { snapshot: this.#snapshot, cutBranches: this.#cutBranches };
+    if (this.#stop !== undefined) return { ...at, stop: this.#stop };
+    const state = stateOf(this.#outer);
+    if (!hasOpenBranches(state)) return { snapshot: this.#snapshot };
+    if (this.#isOver) return { ...at, stop: { do: 'interrupt' } };
+    return { ...at, stop: { do: 'suspend', parked: joint(suspensions(state)) }, within: true };
+  }
+
+  get #isOver(): boolean {
+    return this.#halt.signal.aborted || this.#outer.run.signal.aborted;
+  }
+
+  /** Those whose answer has come, or whose time, wait no longer. */
+  #wake(): void {
+    if (this.#isOver) return;
+    for (const id of this.#suspended) {
+      if (!canContinue(this.#outer.run, viewOf(this.#outer.progress.state, id))) continue;
+      this.#suspended.delete(id);
+      this.#waiting.push(id);
+    }
+  }
+
+  #start(): void {
+    while (this.#running.size < this.#most && !this.#isOver) {
+      const id = this.#waiting.shift();
+      if (id === undefined) return;
+      const cancel = new AbortController();
+      const settled = this.#runBranch(id, cancel.signal).then(
+        (end): Settled => ({ id, end }),
+        (error: unknown): Settled => ({ id, error }),
+      );
+      this.#running.set(id, { settled, cancel });
+    }
+  }
+
+  async #runBranch(id: string, cancelled: AbortSignal): Promise<LaneEnd> {
+    const { run, progress, records } = this.#outer;
+    const cursor = cursorOf(progress.state, id);
+    const fork = stateOf(this.#outer).fork;
+    if (fork === undefined) throw new Error('Internal: no fork is open');
+    const place = await this.#places.open(id, { snapshot: snapshotNow(cursor) });
+    const lane = laneOf(run.graph, fork, id, cursor);
+    const state = { ...viewOf(progress.state, id), elapsed_ms: records.elapsed() };
+    const its = {
+      ...run,
+      ...{ branch: id, graph: lane.graph, state, parkedBefore: cursor.parked },
+      ...{ workspace: place.workspace, snapshots: place.snapshots, snapshot: place.snapshot },
+      signal: AbortSignal.any([run.signal, this.#halt.signal, cancelled]),
+    };
+    try {
+      return await this.#runLane({ run: its, progress, records: openRecords(its), lane });
+    } finally {
+      await place.release();
+    }
+  }
+
+  /** The next lane that has settled; undefined when a suspended one can continue. */
+  async #next(): Promise<Settled | undefined> {
+    const over = new AbortController();
+    const running = [...this.#running.values()].map(({ settled }) => settled);
+    const { run, progress } = this.#outer;
+    const views = () => [...this.#suspended].map((id) => viewOf(progress.state, id));
+    // With all places taken it would have to wait in any case.
+    const mayWake = this.#suspended.size > 0 && this.#running.size < this.#most;
+    const woken = mayWake ? [untilOneCan(run, views, over.signal)] : [];
+    try {
+      return await Promise.race([...running, ...woken]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async #settle(settled: Settled): Promise<void> {
+    const { id } = settled;
+    this.#running.delete(id);
+    if ('error' in settled) return this.#fail(id, settled.error);
+    const { stop, within, cutMs, cutBranches, snapshot } = settled.end;
+    if (stateOf(this.#outer).fork?.call === true) this.#snapshot = snapshot;
+    const cut = cutMs === undefined ? {} : { cut_ms: cutMs };
+    const isRuns = stop?.do === 'finish' && !isBranchLimit(stop.ending.reason);
+    if (stop === undefined) await this.#cancelIfDecided();
+    else if (isRuns || (stop.do === 'interrupt' && this.#decided === undefined)) {
+      if (cutMs !== undefined) this.#cutBranches[id] = { cut_ms: cutMs };
+      Object.assign(this.#cutBranches, cutBranches);
+      this.#halts(stop);
+    } else if (this.#decided !== undefined) await this.#cancelled(id);
+    else if (stop.do === 'suspend') {
+      this.#suspended.add(id);
+      const { parked, question } = stop;
+      const { status, reason } = parked;
+      const asked = question === undefined ? {} : { question };
+      if (within !== true) await this.#record({ branch: id, status, reason, parked, ...asked, ...cut });
+    } else if (stop.do === 'finish') {
+      const { reason } = stop.ending;
+      await this.#record({ branch: id, status: 'failed', reason, class: 'budget' });
+      await this.#cancelIfDecided();
+    }
+  }
+
+  /** An end of the run counts more than an interruption. */
+  #halts(stop: Stop): void {
+    if (this.#stop === undefined || (this.#stop.do !== 'finish' && stop.do === 'finish')) this.#stop = stop;
+    this.#halt.abort();
+  }
+
+  /** A folder that cannot be made stops the run like one that cannot be recorded. */
+  #fail(id: string, error: unknown): void {
+    if (error instanceof WorkspaceError && !isFull(error)) {
+      const disk = isDisks(error) || error instanceof StoreTrouble;
+      this.#halts({ do: 'finish', ending: failing(`${id}: ${error.message}`, disk) });
+      return;
+    }
+    this.#error ??= { is: error };
+    this.#halt.abort();
+  }
+
+  async #cancelIfDecided(): Promise<void> {
+    const fork = stateOf(this.#outer).fork;
+    if (fork === undefined || fork.call === true || this.#decided !== undefined) return;
+    const ends = Object.values(fork.branches).map(({ ended }) => ended);
+    if (!isJoinDecided(this.#rules, ends)) return;
+    const { policy, onFailure } = this.#rules;
+    const byFailure = onFailure === 'fail_fast' && ends.some((end) => end?.ok === false);
+    const why = byFailure ? 'error_policy=fail_fast' : `join_policy=${policy}`;
+    this.#decided = `the other branches have decided the join (${why})`;
+    for (const { cancel } of this.#running.values()) cancel.abort();
+    const idle = [...this.#waiting, ...this.#suspended];
+    this.#waiting = [];
+    this.#suspended.clear();
+    for (const id of idle) await this.#cancelled(id);
+  }
+
+  #cancelled(id: string): Promise<void> {
+    return this.#record({ branch: id, status: 'cancelled', reason: this.#decided ?? '' });
+  }
+
+  #record(line: Omit<BranchStoppedFacts, 'type' | 'at'>): Promise<void> {
+    const { progress, records } = this.#outer;
+    return progress.inTurn(async () => {
+      progress.state = await records.stopBranch(line, progress.state);
+    });
+  }
+}
+
+/** One suspension for all: that which ends first by itself, else the first. */
+function joint(all: readonly SuspendedRun[]): SuspendedRun {
+  const timed = all
+    .filter(({ wake_at }) => wake_at !== null)
+    .sort((a, b) => Date.parse(a.wake_at ?? '') - Date.parse(b.wake_at ?? ''));
+  const [first = all[0]] = timed;
+  if (first === undefined) throw new Error('Internal: no branch is suspended');
+  const others = all.filter((one) => one !== first).map(({ node, reason }) => `; ${node}: ${reason}`);
+  return { ...first, reason: `${first.reason}${others.join('')}` };
+}

@@ -1,0 +1,54 @@
+/** What executes nodes one after another: the run itself, or a branch; and the state that all of them share. */
+import type { Stop } from '../core/decision.ts';
+import { viewOf } from '../core/fork.ts';
+import type { Lane } from '../core/lane.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import type { Snapshot } from '../workspace/snapshot.ts';
+import type { CutBranches, RunRecords } from './commit.ts';
+import type { Run } from './run-context.ts';
+
+export type RunLane = {
+  /** In a branch with its graph, its workspace and its signal. */
+  readonly run: Run;
+  readonly progress: RunProgress;
+  readonly records: RunRecords;
+  /** Of a branch. */
+  readonly lane?: Lane;
+};
+
+/** How a lane ends. */
+export type LaneEnd = {
+  /** Undefined for a branch that has ended with a committed execution. */
+  readonly stop?: Stop;
+  /** All branches of an open fork in it are suspended, or have ended. */
+  readonly within?: true;
+  /** Milliseconds of interrupted executions: of the next node, and of branches in the lane. */
+  readonly cutMs?: number;
+  readonly cutBranches?: CutBranches;
+  readonly snapshot: Snapshot;
+};
+
+/** The state of a run, which its lanes change one after another: each commits onto the state that the one before has left. */
+export class RunProgress {
+  /** After the last committed line. */
+  state: RunState;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(state: RunState) {
+    this.state = state;
+  }
+
+  /** Acts once all have ended that were begun before. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(act);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+}
+
+/** The state as the lane sees it. What suspended it does not count any more. */
+export function stateOf({ run: { branch }, progress }: Pick<RunLane, 'run' | 'progress'>): RunState {
+  if (branch === undefined) return progress.state;
+  const { parked: _, ...state } = viewOf(progress.state, branch);
+  return state;
+}

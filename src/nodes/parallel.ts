@@ -1,0 +1,18 @@
+/** Begins branches that run side by side: every edge whose condition holds is one. */
+import { fanOutType } from '../core/branches.ts';
+import { kind } from '../core/contracts/node-kind.ts';
+import { succeeded } from '../core/outcome.ts';
+import { plainSuccess } from '../core/possible-outcomes.ts';
+import { fanOutAttributes, joinAttributes } from '../core/settings/join.ts';
+import { commonAttributes } from '../core/settings/node.ts';
+
+export const parallel = kind({
+  type: fanOutType,
+  does: 'Begins a branch with each edge whose condition holds. The branches run side by side, each in its own workspace, until they meet.',
+  shapes: ['component'],
+  ids: [],
+  executable: false,
+  attributes: { ...commonAttributes, ...fanOutAttributes, ...joinAttributes },
+  outcomes: () => [plainSuccess],
+  run: async () => succeeded(),
+});
