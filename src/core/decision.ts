@@ -4,7 +4,7 @@ import type { Spent } from './budget/usage.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { Node } from './graph.ts';
 import type { Json } from './json.ts';
-import type { Lane } from './lane.ts';
+import type { LaneBounds } from './lane-bounds.ts';
 import type { Outcome, RepeatedFailure, SuspendedRun } from './outcome.ts';
 import type { Checkpoint, EndCause, NodeOutcome, RunState } from './records/checkpoint.ts';
 import type { BranchEnd, OpenedFork } from './records/fork.ts';
@@ -91,7 +91,7 @@ export type StepFacts = {
   readonly latest?: Readonly<Record<string, string>>;
   readonly at: string;
   /** In a branch. */
-  readonly lane?: Omit<Lane, 'graph'> | undefined;
+  readonly lane?: Omit<LaneBounds, 'graph'> | undefined;
   /** Branches that begin after the node, where its edges do not say which. */
   readonly opens?: OpenedFork | undefined;
   /** The node has joined branches: whom each key in its updates is from, where not from itself. */

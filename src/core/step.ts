@@ -9,7 +9,7 @@ import { givenByEdge } from './fidelity.ts';
 import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
 import { type Graph, isAgentType, isOwnType, type Node } from './graph.ts';
 import { type Json, own, put } from './json.ts';
-import { reachedJoin } from './lane.ts';
+import { reachedJoin } from './lane-bounds.ts';
 import {
   type Context,
   type Failure,

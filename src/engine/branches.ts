@@ -4,7 +4,7 @@ import { isBranchLimit } from '../core/budget/limits.ts';
 import type { Stop } from '../core/decision.ts';
 import { cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
 import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
-import { laneOf } from '../core/lane.ts';
+import { laneBounds } from '../core/lane-bounds.ts';
 import type { SuspendedRun } from '../core/outcome.ts';
 import type { Fork } from '../core/records/fork.ts';
 import type { BranchStoppedFacts } from '../core/records/journal.ts';
@@ -126,7 +126,7 @@ class OpenBranches {
     const fork = stateOf(this.#outer).fork;
     if (fork === undefined) throw new Error('Internal: no fork is open');
     const place = await this.#places.open(id, { snapshot: snapshotNow(cursor) });
-    const lane = laneOf(run.graph, fork, id, cursor);
+    const lane = laneBounds(run.graph, fork, id, cursor);
     const state = { ...viewOf(progress.state, id), elapsed_ms: records.elapsed() };
     const its = {
       ...run,

@@ -1,7 +1,7 @@
 /** What executes nodes one after another: the run itself, or a branch; and the state that all of them share. */
 import type { Stop } from '../core/decision.ts';
 import { viewOf } from '../core/fork.ts';
-import type { Lane } from '../core/lane.ts';
+import type { LaneBounds } from '../core/lane-bounds.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import type { CutBranches, RunRecords } from './commit.ts';
@@ -13,7 +13,7 @@ export type RunLane = {
   readonly progress: RunProgress;
   readonly records: RunRecords;
   /** Of a branch. */
-  readonly lane?: Lane;
+  readonly lane?: LaneBounds;
 };
 
 /** How a lane ends. */

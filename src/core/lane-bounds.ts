@@ -1,10 +1,11 @@
 /** What limits a branch in its graph: where it ends, and where its goal gates may send it back to. Pure. */
 import { branchAt } from './branches.ts';
-import type { Graph } from './graph.ts';
+import type { Graph, Node } from './graph.ts';
+import { laneGraph } from './lane-graph.ts';
 import type { OutcomeWord } from './outcome.ts';
 import type { BranchEnd, Cursor, Fork } from './records/fork.ts';
 
-export type Lane = {
+export type LaneBounds = {
   /** The graph with its nodes: of a call that of the called pipeline. */
   readonly graph: Graph;
   /** A branch that would enter one of these has ended: the join, or the exits of a called pipeline. */
@@ -18,18 +19,24 @@ export type Lane = {
 };
 
 /** `graph`: of the lane in which the fork is open. */
-export function laneOf(graph: Graph, fork: Fork, id: string, cursor: Pick<Cursor, 'given'>): Lane {
-  const { given } = cursor;
-  const more = given === undefined ? {} : { given };
-  if (fork.call === true) {
-    const called = graph.children?.get(fork.node) ?? graph;
-    const nodes = [...called.nodes.values()];
-    const exits = nodes.filter(({ type }) => type === 'exit').map((node) => node.id);
-    const inner = nodes.map((node) => node.id).filter((node) => branchAt(called, node) === undefined);
-    return { graph: called, joins: new Set(exits), nodes: new Set(inner), call: true, ...more };
-  }
-  const inner = [...graph.nodes.keys()].filter((node) => branchAt(graph, node) === id);
-  return { graph, joins: new Set([fork.join]), nodes: new Set(inner), ...more };
+export function laneBounds(
+  graph: Graph,
+  fork: Fork,
+  id: string,
+  { given }: Pick<Cursor, 'given'>,
+): LaneBounds {
+  const own = laneGraph(graph, fork, id);
+  const isCall = fork.call === true;
+  const nodes = [...own.nodes.values()];
+  const isExit = ({ type }: Node): boolean => type === 'exit';
+  const ids = (of: readonly Node[]): ReadonlySet<string> => new Set(of.map((node) => node.id));
+  return {
+    graph: own,
+    joins: isCall ? ids(nodes.filter(isExit)) : new Set([fork.join]),
+    nodes: ids(nodes.filter((node) => branchAt(own, node.id) === (isCall ? undefined : id))),
+    ...(isCall ? { call: true } : {}),
+    ...(given === undefined ? {} : { given }),
+  };
 }
 
 /** The end of a branch that has reached its join after a node with this outcome. */
