@@ -150,8 +150,8 @@ export const isCommandType = (type: string): boolean => type === 'tool' || type 
 /** Types of factory that neither run a program nor ask an agent. */
 const passiveTypes: readonly string[] = [
   ...['start', 'exit', 'conditional', 'wait.human', waitType],
-  // They open forks.
-  ...['parallel', 'subgraph'],
+  // They open forks or close them.
+  ...['parallel', 'parallel.fan_in', 'subgraph', 'stack.manager_loop'],
 ];
 
 /** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. Own node types
