@@ -90,6 +90,8 @@ export type JoinResult = {
   readonly outcome: Outcome;
   /** Branches whose files and context come back, in the order of the edges: none where the join fails. */
   readonly counted: readonly string[];
+  /** How many branches there were. */
+  readonly total: number;
   /** Keys of `merge_context`, with the branch that has set each. */
   readonly setIn: Readonly<Record<string, string>>;
 };
@@ -97,21 +99,22 @@ export type JoinResult = {
 /** What becomes of the branches, all of which have ended. `base`: the context with which they began. */
 export function joinResult(rules: JoinRules, branches: readonly JoinedBranch[], base: Context): JoinResult {
   const good = branches.filter(({ end }) => end.ok);
-  const needed = successesNeeded(rules, branches.length);
+  const total = branches.length;
+  const needed = successesNeeded(rules, total);
   const updates = resultKeys(branches, base);
   const summary = summaryOf(branches);
   if (good.length < needed) {
-    const reason = `${shortfall(rules, { good: good.length, total: branches.length, needed })}; ${summary}`;
-    return { outcome: failed(reason, failedClass(branches), { updates }), counted: [], setIn: {} };
+    const reason = `${shortfall(rules, { good: good.length, total, needed })}; ${summary}`;
+    return { outcome: failed(reason, failedClass(branches), { updates }), counted: [], total, setIn: {} };
   }
   const counted = rules.policy === 'first_success' ? good.slice(0, 1) : good;
   const { values, setIn } = liftedKeys(rules, counted, base);
   const report = { notes: summary, updates: { ...updates, ...values } };
-  const isPart = rules.policy === 'wait_all' && good.length < branches.length;
+  const isPart = rules.policy === 'wait_all' && good.length < total;
   const outcome: Outcome = isPart
     ? { ...emptyReport, ...report, status: 'partial_success' }
     : succeeded(report);
-  return { outcome, counted: counted.map(({ id }) => id), setIn };
+  return { outcome, counted: counted.map(({ id }) => id), total, setIn };
 }
 
 type Counts = Readonly<Record<'good' | 'total' | 'needed', number>>;
@@ -173,9 +176,12 @@ const results = 'parallel.results';
 export const isJoinKey = (key: string): boolean =>
   key === results || /^parallel\.(?:results|fan_in|conflicts)(?:\.|$)/.test(key);
 
-/** Keys that every execution sets, and those of the engine. */
+/** Keys of the engine. Of a failure only its summary is handed on. */
 const isEngines = (key: string): boolean =>
-  key === 'outcome' || key === 'current_node' || /^(?:internal|graph)\./.test(key) || isJoinKey(key);
+  ['outcome', 'current_node'].includes(key) ||
+  /^(?:internal|graph)\./.test(key) ||
+  (key.startsWith('last_failure.') && key !== 'last_failure.summary') ||
+  isJoinKey(key);
 
 function changesOf({ context }: JoinedBranch, base: Context): JsonObject {
   const { added, updated } = delta(base, context);

@@ -171,3 +171,27 @@ function cut(text: string, bytes: number): string {
 
 const sizeOf = (text: string): number => Buffer.byteLength(text);
 const sizesOf = (lines: readonly string[]): number => lines.reduce((sum, line) => sum + sizeOf(line) + 1, 0);
+
+/* What the branches of a join give the first agent after it. */
+
+/** Bytes of what a prompt says of branches that have met. */
+const mostOfBranches = 8 * 1024;
+
+/** How each branch ended, as many as fit, each with its share of the room for its notes and its answer; empty without branches.
+ *  `branches`: of each the execution that says most, under the id of the branch and with its outcome. */
+export function branchAccounts(join: string, branches: readonly PastExecution[]): string {
+  if (branches.length === 0) return '';
+  const title = `Results of the branches that met in ${join}:`;
+  const heads = branches.map(({ node, outcome }) => cut(`- ${node}: ${outcome}`, 300));
+  const omission = (count: number) => (count === 0 ? [] : [`[${count} more branches are left out]`]);
+  const room = mostOfBranches - sizesOf([title, ...omission(branches.length)]);
+  const left = firstThatFits(heads.toReversed(), room, 0);
+  const shown = heads.length - left;
+  let free = room - sizesOf(heads.slice(0, shown));
+  const lines = branches.slice(0, shown).flatMap((one, at) => {
+    const details = detailsOf('summary:high', one, Math.floor(free / (shown - at)));
+    free -= sizesOf(details);
+    return [heads[at] ?? '', ...details];
+  });
+  return [title, ...lines, ...omission(left)].join('\n');
+}

@@ -49,14 +49,23 @@ export function outermostContext(
   const probes = run.waited === true && run.parkedBefore?.status === 'paused_outage';
   const { mask } = environmentOf(run, passedTo(run, node));
   return layerContext({
-    ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, before, snapshots, writer },
+    ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, snapshots, writer },
+    ...beginningIn(run, before),
     limits: { caps, costs, elapsed, probes },
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
-    changedInRun: once(() => changedSince(run.start, before, snapshots)),
-    pathsBefore: () => before.tree.keys(),
     log: nodeLog(run, node, mask),
   });
 }
+
+/** What the layers are handed of the workspace in which a node begins. */
+export const beginningIn = (
+  { start, snapshots }: Pick<Run, 'start' | 'snapshots'>,
+  before: Snapshot,
+): Pick<LayerContext, 'before' | 'changedInRun' | 'pathsBefore'> => ({
+  before,
+  changedInRun: once(() => changedSince(start, before, snapshots)),
+  pathsBefore: () => before.tree.keys(),
+});
 
 /** How the workspace differs from an earlier snapshot. */
 async function changedSince(start: string, now: Snapshot, snapshots: Snapshots): Promise<ChangedPaths> {

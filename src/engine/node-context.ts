@@ -17,6 +17,7 @@ import { isCode, isMissing } from '../platform/files/write.ts';
 import { maskKept } from '../run/artifacts.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
+import { joinedBranches } from './joined-branches.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
 import { preambleFor } from './past.ts';
@@ -60,6 +61,7 @@ const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask
     return conversationAt(run.graph, node, state);
   },
   preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
+  joined: () => joinedBranches({ run, node, state }, mask),
   latestKeys: latestKeysIn(run.graph, run.prompts),
   expand: (text, mode) =>
     expand(

@@ -27,7 +27,8 @@ const mostRead = 16 * 1024;
 /** Types of nodes that do nothing that a prompt has to say. */
 const silent: readonly string[] = ['start', 'exit', 'conditional', 'parallel'];
 
-type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;
+/** A node that is about to ask its agent. */
+export type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;
 
 /** What is put before the prompt of the node's agent. */
 export async function preambleFor(
@@ -35,22 +36,23 @@ export async function preambleFor(
   at: Asking,
   mask: (text: string) => string,
 ): Promise<string> {
-  const { leaks, past } = at.run;
-  const clean = async (text: string) => {
+  const of: RunPast = await pastOf(at, kind, cleaner(at, mask));
+  return preambleOf(kind, of);
+}
+
+type Clean = (text: string) => Promise<string>;
+
+/** The beginning of a text without secrets, names of runs and lines of the holdout. */
+export const cleaner =
+  ({ run: { leaks, past } }: Asking, mask: (text: string) => string): Clean =>
+  async (text) => {
     if (text.trim() === '') return '';
     const plain = firstPart(mask(text), leaks !== undefined);
     // First: a line in which a name was replaced would not be recognised.
     return past.withoutNames((await leaks?.printable(plain)) ?? plain);
   };
-  const of: RunPast = await pastOf(at, kind, clean);
-  return preambleOf(kind, of);
-}
 
-async function pastOf(
-  { run, node, state }: Asking,
-  kind: PreambleKind,
-  clean: (text: string) => Promise<string>,
-): Promise<RunPast> {
+async function pastOf({ run, node, state }: Asking, kind: PreambleKind, clean: Clean): Promise<RunPast> {
   const goal = await clean(run.graph.settings.goal?.text ?? '');
   const { last_failure: last } = state;
   const failure = last && { node: last.node, class: last.class, reason: await clean(last.reason) };
@@ -64,7 +66,7 @@ async function pastOf(
   for (const [at, one] of visits.entries()) {
     const { visit } = one;
     const answer = answers.get(`${visit.node} ${visit.visit}`);
-    const texts = at < visits.length - mostTexts ? noTexts : textsOf(run, node, one, answer);
+    const texts = at < visits.length - mostTexts ? noTexts : visitTexts(run, node, one, answer);
     executions.push({
       ...{ node: visit.node, visit: visit.visit, type: visit.node_type, outcome: outcomeWord(visit.outcome) },
       label: await clean(visit.outcome.label),
@@ -85,7 +87,8 @@ const noTexts: Texts = { reason: '', notes: '', changes: [], text: '' };
 
 type WithOutput = { readonly visit: VisitRecord; readonly output: string };
 
-function textsOf(
+/** What an execution has said, as far as the agent of `asking` may read it. `output`: the end of what a tool printed. */
+export function visitTexts(
   run: Run,
   asking: LayerContext['node'],
   { visit, output }: WithOutput,

@@ -24,7 +24,7 @@ import {
 import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
 import { type Patience, patience } from './patience.ts';
-import { withAllowlist, withFeedback, withVerdict } from './prompt.ts';
+import { withAllowlist, withBranches, withFeedback, withVerdict } from './prompt.ts';
 import { askInThread, keptPrompt, type NodePrompt, threadOf } from './thread.ts';
 
 const attributes = {
@@ -204,9 +204,10 @@ async function wholePrompt(
   if ('outcome' in own) return own;
   const fed = settings.failure_feedback ? withFeedback(own.text, context.inputs.values) : own.text;
   const listed = withAllowlist(fed, context.graph, context.node);
+  const branched = withBranches(listed, await context.inputs.joined());
   const { goal_gate: gate } = settings;
   const criterion = typeof gate === 'string' ? gate : undefined;
-  const task = isGoalGate(settings) ? withVerdict(listed, criterion, context.attempt.repeats) : listed;
+  const task = isGoalGate(settings) ? withVerdict(branched, criterion, context.attempt.repeats) : branched;
   return keptPrompt(task, context.inputs.conversation.fidelity, context);
 }
 

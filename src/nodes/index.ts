@@ -4,6 +4,7 @@ import type { AttributeTable } from '../core/settings/types.ts';
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';
+import { fanIn } from './fan-in.ts';
 import { parallel } from './parallel.ts';
 import { singleCall } from './single-call.ts';
 import { start } from './start.ts';
@@ -17,5 +18,5 @@ export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
   ...[start, exit, tool],
   { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
   singleCall(ofAgents),
-  ...[verification, conditional, waitHuman, wait, parallel],
+  ...[verification, conditional, waitHuman, wait, parallel, fanIn],
 ];

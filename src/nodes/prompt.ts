@@ -21,6 +21,10 @@ export function withFeedback(prompt: string, context: Context): string {
   return lines.join('\n');
 }
 
+/** The prompt with what branches that have met hand on; unchanged without any. */
+export const withBranches = (prompt: string, branches: string): string =>
+  branches === '' ? prompt : `${withoutTrailingNewlines(prompt)}\n\n${branches}`;
+
 /** The prompt with the request for a goal gate's verdict; `criterion`: when the goal is reached; `missed`: why the answer to the
  *  same prompt gave none. */
 export const withVerdict = (

@@ -101,11 +101,7 @@ const bad: readonly Row[] = [
   ['unreachable', whole(`${ends} ghost -> exit; start -> exit`), 'ghost'],
   ['unknown-type', around('type=codegen'), 'codegen'],
   ['unknown-shape', around('shape=ellipse'), 'ellipse'],
-  ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
-  ['no-handler', around('shape=tripleoctagon'), 'tripleoctagon'],
   ['no-handler', around('shape="house"'), '"house"'],
-  ['no-handler', around('type="parallel.fan_in"'), '"parallel.fan_in"'],
-  ['no-handler', around('type=parallel.fan_in'), 'parallel.fan_in'],
   [
     'reserved-id',
     whole(`${ends} ${'n'.repeat(201)} [label=x]; start -> ${'n'.repeat(201)} -> exit`),

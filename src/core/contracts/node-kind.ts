@@ -71,6 +71,8 @@ export interface NodeInputs {
   readonly conversation: NodeConversation;
   /** What of the run so far is put before the agent's prompt. */
   preamble(kind: PreambleKind): Promise<string>;
+  /** What the agent's prompt says of branches that have met in this node, or since the latest agent; empty without such branches. */
+  joined(): Promise<string>;
   /** Keys that only the engine sets in this graph, besides those of every graph. */
   readonly latestKeys: ReadonlySet<string>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` and the like once. In `shell` mode values become quoted words; a

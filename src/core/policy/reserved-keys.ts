@@ -1,7 +1,13 @@
 /** Context keys that only the engine sets. */
 
-const reserved = ['internal', 'last_failure', 'graph', 'outcome', 'current_node', 'human_response'];
-const namespaces = ['internal.', 'last_failure.', 'graph.', 'human.gate.'];
+const reserved = [
+  ...['internal', 'last_failure', 'graph', 'outcome', 'current_node', 'human_response'],
+  ...['parallel.results', 'parallel.conflicts'],
+];
+const namespaces = [
+  ...['internal.', 'last_failure.', 'graph.', 'human.gate.'],
+  ...['parallel.results.', 'parallel.fan_in.'],
+];
 
 /** The first key of `updates` that neither an agent nor a tool may set; undefined when all are allowed. `latest`: further keys of
  *  the engine in this graph. */

@@ -108,6 +108,9 @@ export const nodeLayout = (dir: string) => ({
   toolState: `${dir}/state.json`,
   context: `${dir}/context.json`,
   question: `${dir}/question.json`,
+  /** Of a node that has joined branches: what was merged, and each side of what was not. */
+  join: `${dir}/join.json`,
+  conflicts: `${dir}/conflicts`,
   visits: `${dir}/visits`,
 });
 

@@ -3,6 +3,7 @@ import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
 import { checks } from './checks.ts';
 import { holdoutMount } from './holdout.ts';
+import { joinLayer } from './join.ts';
 import { type Execute, type Layer, surrounded } from './layer.ts';
 import { leaks } from './leaks.ts';
 import { record } from './record.ts';
@@ -23,6 +24,7 @@ const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
  *  before anything is restored. All from `rerun` on happens once per attempt: what concerns an
  *  execution with all its attempts and waits stands between `budget` and `retry`, what concerns replayed ones too before `replay`. */
 export const layers: readonly Layer[] = [
+  joinLayer,
   replay,
   budget,
   retry,

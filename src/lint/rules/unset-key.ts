@@ -1,8 +1,10 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
+import { regionsOf } from '../../core/branches.ts';
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { setByEngine } from '../../core/context.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
 import { gateKeys, humanGate, isHumanGate } from '../../core/human-gate.ts';
+import { isJoinKey } from '../../core/join.ts';
 import { answerKey, latestKeys, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
@@ -122,6 +124,10 @@ function problemOfKey(
   if (gateKeys.some((one) => one === bare)) {
     if (setters.some(isHumanGate)) return undefined;
     return { message: `"${key}" is empty here: no human gate precedes this edge`, fix, isCertain: false };
+  }
+  if (isJoinKey(bare)) {
+    if (regionsOf(graph).size > 0) return undefined;
+    return { message: `"${key}" is empty here: the pipeline has no branches`, fix, isCertain: true };
   }
   if (setByEngine(bare))
     return engineKeys.includes(bare)

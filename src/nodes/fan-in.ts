@@ -1,0 +1,32 @@
+/** Where branches meet and nothing else happens: what the join makes of them is the outcome. */
+import { fanInType } from '../core/branches.ts';
+import { kind } from '../core/contracts/node-kind.ts';
+import { succeeded } from '../core/outcome.ts';
+import { anyClass, plainSuccess, possibleOutcome } from '../core/possible-outcomes.ts';
+import { joinAttributes } from '../core/settings/join.ts';
+import { commonAttributes, executableAttributes } from '../core/settings/node.ts';
+
+export const fanIn = kind({
+  type: fanInType,
+  does: 'Joins the branches of a fan-out: their files are merged into the workspace.',
+  shapes: ['tripleoctagon'],
+  ids: [],
+  aliases: ['fan_in'],
+  executable: false,
+  outcomes: () => [
+    plainSuccess,
+    possibleOutcome('fail', { classes: anyClass('product') }),
+    possibleOutcome('partial_success', { usual: false }),
+  ],
+  attributes: {
+    ...commonAttributes,
+    ...joinAttributes,
+    allowed_write_paths: {
+      ...executableAttributes.allowed_write_paths,
+      does: 'What the merge may change in the workspace; else nothing is merged, and the join fails (class `guardrail`).',
+    },
+  },
+  async run(_settings, { inputs: { previous = succeeded() } }) {
+    return previous;
+  },
+});
