@@ -1,4 +1,4 @@
-/** `.live.jsonl`: what the running node prints and its model says. Written by the run's owner, read by those who watch from
+/** `.live.jsonl`: what running nodes print and their models say. Written by the run's owner, read by those who watch from
  *  another process. It is no record: it is not flushed, has no hash, and goes with the run's end. */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { Clock, Every } from '../core/contracts/clock.ts';
@@ -19,7 +19,10 @@ const mostBytes = 4 * 1024 * 1024;
 /** Bytes that are read at once: a file of the greatest length, and its last piece. */
 const mostAhead = 8 * mostBytes;
 
-type Piece = Pick<LiveText, 'channel' | 'text'>;
+type Piece = Pick<LiveText, 'node' | 'visit' | 'channel' | 'text'>;
+
+/** An execution that has begun. */
+type Shown = { readonly visit: number; isOver: boolean };
 
 export interface LiveTexts extends Closing {
   /** A watcher that also writes the texts that `watcher` is shown. */
@@ -35,41 +38,54 @@ export function openLiveTexts(
   const path = layout(runDir).live;
   removeLiveTexts(runDir);
   const file = new ReplacedFile(path);
-  let execution = { node: '', visit: 0 };
+  /** By node: in branches several are executed at the same time. */
+  const shown = new Map<string, Shown>();
   let pieces: Piece[] = [];
   let stop: (() => void) | undefined;
   const flush = (): void => {
     stop?.();
     stop = undefined;
     const at = clock.now().toISOString();
-    const lines = pieces.map((piece): LiveText => ({ at, ...execution, ...piece }));
+    const lines = pieces.map((piece): LiveText => ({ at, ...piece }));
     pieces = [];
     if (lines.length > 0) file.append(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   };
-  const add = (node: string, piece: Piece): void => {
-    if (node !== execution.node) return;
-    const last = pieces.at(-1);
-    if (last?.channel !== piece.channel) pieces.push(piece);
-    else pieces[pieces.length - 1] = { ...last, text: last.text + piece.text };
+  const add = (node: string, channel: Piece['channel'], text: string): void => {
+    const visit = shown.get(node)?.visit;
+    if (visit === undefined) return;
+    const at = pieces.findLastIndex((piece) => piece.node === node);
+    const last = pieces[at];
+    if (last?.channel !== channel) pieces.push({ node, visit, channel, text });
+    else pieces[at] = { ...last, text: last.text + text };
     stop ??= every(gatherMs, flush);
   };
-  const watching = (watcher: Watcher): Watcher => ({
-    event(event) {
-      watcher.event(event);
-      if (event.type !== 'StageStarted') return;
+  const begin = (node: string, visit: number): void => {
+    for (const [other, { isOver }] of shown) if (isOver || other === node) shown.delete(other);
+    if (shown.size === 0) {
       // What an execution has said too late for a flush is in its artifacts.
       stop?.();
       stop = undefined;
       pieces = [];
       file.end();
-      execution = { node: event.node_id, visit: event.visit };
+    }
+    shown.set(node, { visit, isOver: false });
+  };
+  const watching = (watcher: Watcher): Watcher => ({
+    event(event) {
+      watcher.event(event);
+      if (event.type === 'StageStarted') begin(event.node_id, event.visit);
+      const over =
+        event.type === 'StageCompleted' || event.type === 'StageFailed'
+          ? shown.get(event.node_id)
+          : undefined;
+      if (over !== undefined) over.isOver = true;
     },
     streamed(node, text, channel) {
-      add(node, { channel, text });
+      add(node, channel, text);
       watcher.streamed(node, text, channel);
     },
     output(node, text, channel) {
-      add(node, { channel, text });
+      add(node, channel, text);
       // It was collected by who has read it.
       flush();
       watcher.output(node, text, channel);
@@ -129,8 +145,7 @@ class ReplacedFile {
   }
 }
 
-/** A live text from the file; `begins` if it is the first of its file: of an execution, or of the newest part of a long
- *  one. */
+/** A live text from the file; `begins` if it is the first of its execution, or of the newest part of a long one. */
 export type ReadText = { readonly text: LiveText; readonly begins: boolean };
 
 /** Reads live texts as they are written. */
@@ -164,7 +179,8 @@ class GrowingFile {
   readonly #file: number;
   #at = 0;
   #rest: Buffer = Buffer.alloc(0);
-  #begins = true;
+  /** Executions of which the file has had a text. */
+  readonly #seen = new Set<string>();
 
   private constructor(file: number) {
     this.#file = file;
@@ -198,8 +214,9 @@ class GrowingFile {
       from = end + 1;
       const text = 'record' in line ? liveTextSchema().safeParse(line.record).data : undefined;
       if (text === undefined) continue;
-      yield { text, begins: this.#begins };
-      this.#begins = false;
+      const execution = `${text.node}@${text.visit}`;
+      yield { text, begins: !this.#seen.has(execution) };
+      this.#seen.add(execution);
     }
     this.#rest = Buffer.from(bytes.subarray(from));
   }

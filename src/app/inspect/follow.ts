@@ -12,7 +12,7 @@ import { isAtWork, summaryOf } from '../../run/summary.ts';
 export type Followed =
   /** A record of `events.jsonl`, unchecked; `runEventSchema` (core/events.ts) types those of this version. */
   | { readonly kind: 'event'; readonly record: JsonObject; readonly seq: number }
-  /** A piece of what the running execution prints or says. `begins`: it is the first piece of that execution, or of the
+  /** A piece of what a running execution prints or says. `begins`: it is the first piece of that execution, or of the
    *  newest part of a very long output; what was shown of the execution before is replaced. */
   | { readonly kind: 'text'; readonly text: LiveText; readonly begins: boolean }
   /** A damaged line of `events.jsonl`. */

@@ -68,8 +68,8 @@ export const layout = (run: string) => {
     answerTokens: `${at}answer-tokens.txt`,
     /** What the run prints in the background; each process appends. Not covered by hashes. No node can have this name. */
     log: `${at}run.log`,
-    /** What the node that runs now prints and its model says, masked: one `LiveText` a line, replaced by each execution.
-     *  Not covered by hashes, never needed to resume. No node can have this name. */
+    /** What the nodes that run now print and their models say, masked: one `LiveText` a line, replaced when one begins and no
+     *  other runs. Not covered by hashes, never needed to resume. No node can have this name. */
     live: `${at}.live.jsonl`,
     node: (id: string) => join(run, id),
   };
