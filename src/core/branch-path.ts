@@ -2,13 +2,13 @@
 import type { RunRecord, VisitRecord } from './records/visit.ts';
 
 /** The run itself, or one visit of a branch. */
-export type Lane = {
+export type PathPart = {
   /** What it has branched off from; undefined for the run, and for a pipeline that is called: it knows nothing of its caller. */
-  readonly from: Lane | undefined;
+  readonly from: PathPart | undefined;
 };
 
 /** An execution, and where it was made. */
-export type PathStep = { readonly visit: VisitRecord; readonly lane: Lane };
+export type PathStep = { readonly visit: VisitRecord; readonly lane: PathPart };
 
 type OpenLane = {
   readonly from: OpenLane | undefined;

@@ -12,7 +12,7 @@ import { madeInCovers } from '../platform/sandbox/bwrap.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { bringBack, type HidingPlace, hide, type OutOfSight, pathsToHide } from '../workspace/hide.ts';
 import { look } from '../workspace/walk.ts';
-import { isInBranchFolder } from './branch-places.ts';
+import { isInBranchFolder } from './branch-folder.ts';
 
 /** Bytes of one output stream of an agent program that are written to its log. */
 export const mostAgentOutput = 256 * 1024 * 1024;

@@ -3,11 +3,13 @@
 
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { layout } from '../core/records/layout.ts';
+import { sandboxLevelFor } from '../core/policy/confinement.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { removeIfEmpty } from '../platform/files/write.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
+import { branchFolders } from './branch-folder.ts';
+import { sandboxRequestOf } from './confinement.ts';
 import type { Run } from './run-context.ts';
 
 /** Where a branch works. `snapshot` is the one of its cursor, with the facts of the files of this folder. */
@@ -31,10 +33,12 @@ type Folder = { readonly path: string; readonly snapshots: Snapshots };
 
 /** A folder is named after its branch, so that paths in what a branch has built without a sandbox stay true on a resume. */
 export function branchPlaces(
-  { runDir, snapshots: ofRun }: Pick<Run, 'runDir' | 'snapshots'>,
+  run: Pick<Run, 'runDir' | 'snapshots' | 'graph' | 'confinement' | 'log'>,
   { node }: { readonly node: string },
 ): BranchPlaces {
-  const top = join(foldersOf(runDir), node);
+  const { runDir, snapshots: ofRun } = run;
+  warnOfPaths(run);
+  const top = branchFolders(runDir, node);
   /** Left by branches that have ended. */
   const free: Folder[] = [];
 
@@ -78,14 +82,16 @@ async function restored(folder: Folder, id: string): Promise<Folder> {
   return folder;
 }
 
-/** No node has a name like that. */
-const foldersOf = (runDir: string): string => join(layout(runDir).scratch, '.branches');
+/** Logs of runs that have the warning. */
+const warned = new WeakSet<Run['log']>();
 
-/** Whether an execution works in the folder of a branch. */
-export const isInBranchFolder = ({ runDir, workspace }: Pick<Run, 'runDir' | 'workspace'>): boolean =>
-  workspace.startsWith(`${foldersOf(runDir)}/`);
-
-/** Where programs in a sandbox see the workspace: that of a branch at the path of the run's, so that paths in what they build stay
- *  true after the join. */
-export const placeInSandbox = (run: Pick<Run, 'runDir' | 'workspace'>): string =>
-  isInBranchFolder(run) ? layout(run.runDir).workspace : run.workspace;
+function warnOfPaths({ graph, confinement, log }: Pick<Run, 'graph' | 'confinement' | 'log'>): void {
+  if (confinement === undefined || warned.has(log)) return;
+  const { word } = sandboxRequestOf(graph, undefined, confinement);
+  if (sandboxLevelFor(word, confinement.able, false) === 'bwrap') return;
+  warned.add(log);
+  log(
+    'warn',
+    'branches work in separate folders, and without a sandbox their programs see other paths there than in the workspace: absolute paths in what they build are wrong after the join',
+  );
+}

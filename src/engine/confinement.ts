@@ -21,7 +21,7 @@ import { layout } from '../core/records/layout.ts';
 import { isReadOnly } from '../core/settings/node.ts';
 import { sourceOf } from '../core/settings/typing.ts';
 import { programFolders } from '../platform/sandbox/program-folders.ts';
-import { placeInSandbox } from './branch-places.ts';
+import { placeInSandbox } from './branch-folder.ts';
 
 /** Sandbox settings that are the same for all nodes of a run. */
 export type RunConfinement = {

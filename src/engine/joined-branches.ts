@@ -1,5 +1,5 @@
 /** What the prompt of the first agent after a join says of the branches that met in it: their notes and answers. */
-import { executionsOnPath, type Lane, type PathStep } from '../core/branch-path.ts';
+import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
 import { isAgentType } from '../core/graph.ts';
 import { isObject, type JsonObject, own } from '../core/json.ts';
 import { branchAccounts, type PastExecution } from '../core/preamble.ts';
@@ -92,10 +92,10 @@ function lastMeeting(path: readonly PathStep[], since: number): Meeting | undefi
 }
 
 /** Whether a step was made in the branch, or in branches of it. */
-function isIn(steps: readonly PathStep[], branch: string, outer: Lane): (step: PathStep) => boolean {
+function isIn(steps: readonly PathStep[], branch: string, outer: PathPart): (step: PathStep) => boolean {
   const own = steps.find(({ visit, lane }) => visit.branch === branch && lane.from === outer)?.lane;
   return ({ lane }) => {
-    for (let at: Lane | undefined = lane; at !== undefined; at = at.from) if (at === own) return true;
+    for (let at: PathPart | undefined = lane; at !== undefined; at = at.from) if (at === own) return true;
     return false;
   };
 }

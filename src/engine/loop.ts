@@ -49,7 +49,8 @@ export async function runLane(lane: RunLane): Promise<LaneEnd> {
     snapshot = decided.executed.snapshot;
     if (decided.facts.testStop === true) return { stop: { do: 'finish', ending: testStop }, snapshot };
     if (decided.step.decision.do === 'end_branch') return { snapshot };
-    run = { ...run, parkedBefore: undefined };
+    // What is known of a run is kept by this object.
+    if (run.parkedBefore !== undefined) run = { ...run, parkedBefore: undefined };
   }
 }
 

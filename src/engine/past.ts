@@ -1,6 +1,6 @@
 /** What of the run so far a prompt says: read from the journal, without secrets, names of runs and lines of the holdout. */
 
-import { executionsOnPath, type Lane, type PathStep } from '../core/branch-path.ts';
+import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
 import type { AgentReport } from '../core/contracts/agent.ts';
 import { nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
@@ -118,8 +118,8 @@ function answerIn(run: Run, report: Body | null, notes: string): string {
 
 /** The executions, those of tools with the end of what they printed: the context has it, where it is another one than before. */
 function withOutputs(steps: readonly PathStep[]): readonly WithOutput[] {
-  const latest = new Map<Lane, string>();
-  const latestIn = (lane: Lane | undefined): string =>
+  const latest = new Map<PathPart, string>();
+  const latestIn = (lane: PathPart | undefined): string =>
     lane === undefined ? '' : (latest.get(lane) ?? latestIn(lane.from));
   return steps.map(({ visit, lane }) => {
     // What a branch begins with: later ones of where it branched off come after it.

@@ -13,7 +13,7 @@ import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { noteProcess } from '../run/node-directory.ts';
 import type { Lookout } from '../workspace/walk.ts';
 import { runAgentProgram } from './agent-process.ts';
-import { isInBranchFolder, placeInSandbox } from './branch-places.ts';
+import { isInBranchFolder, placeInSandbox } from './branch-folder.ts';
 import { confinementOf, sandboxLevelOf, scenarioVariables, scratchOfNode } from './confinement.ts';
 import { epochValue, seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';

@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 import { layout } from '../../src/core/records/layout.ts';
 import { branchPlaces } from '../../src/engine/branch-places.ts';
 import { openSnapshots } from '../../src/workspace/snapshots.ts';
+import { graphOf } from '../support/graph.ts';
 import { make, picture, tempFolder } from '../workspace/folders.ts';
+
+const others = { graph: graphOf('a; b; a -> b'), log: () => {} };
 
 /** A run whose workspace holds this, with the folders of the branches that begin there. */
 async function begun() {
@@ -20,7 +23,7 @@ async function begun() {
   });
   const snapshots = await openSnapshots({ workspace: at.workspace, dir: at.contents, sync: 'later' });
   const base = await snapshots.take();
-  const places = branchPlaces({ runDir: it.path, snapshots }, { node: 'fan' });
+  const places = branchPlaces({ ...others, runDir: it.path, snapshots }, { node: 'fan' });
   const ofBranches = join(at.scratch, '.branches', 'fan');
   return { ...it, at, snapshots, base, places, ofBranches, was: picture(at.workspace) };
 }
@@ -65,7 +68,7 @@ test('a folder that was left half made is made anew, and the end of the fork rem
   make(ofBranches, { 'a/half': 'made', 'a/locked': { mode: 0 } });
   const a = await places.open('a', { snapshot: base.id });
   expect(picture(a.workspace)).toEqual(was);
-  const inner = branchPlaces({ runDir: run.path, snapshots: a.snapshots }, { node: 'fan.inner' });
+  const inner = branchPlaces({ ...others, runDir: run.path, snapshots: a.snapshots }, { node: 'fan.inner' });
   const of = await inner.open('x', { snapshot: base.id });
   expect(picture(of.workspace)).toEqual(was);
   await of.release();

@@ -1,4 +1,5 @@
 /** What surrounds every execution of a node. A new rule is a file here that exports a `Layer`, and a line in `layers`. */
+import { alone } from './alone.ts';
 import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
 import { checks } from './checks.ts';
@@ -26,6 +27,7 @@ const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
 export const layers: readonly Layer[] = [
   joinLayer,
   replay,
+  alone,
   budget,
   retry,
   rerun(surrounded(everywhere, runKind)),
