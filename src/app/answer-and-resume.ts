@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { openQuestions } from '../core/fork.ts';
 import { livingOwners, workerOf } from '../run/lock.ts';
 import { openRun } from '../run/open-run.ts';
 import { commandFor, placeWords } from './acts.ts';
@@ -71,7 +72,7 @@ export async function isTaken(
 ): Promise<boolean> {
   for (const began = clock.monotonic(); ; ) {
     const history = openRun(dir).history();
-    const isOpen = history.ok && history.checkpoint.question?.id === question;
+    const isOpen = history.ok && openQuestions(history.checkpoint).some(({ id }) => id === question);
     if (!isOpen || workerOf(dir, clock, false).kind !== 'none') return true;
     if (clock.monotonic() - began >= patienceMs) return false;
     await clock.sleep(lookMs);

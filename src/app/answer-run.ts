@@ -2,7 +2,8 @@
  *  nothing of the run. */
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
-import { type Refusal, refused } from '../core/diagnostic.ts';
+import { type Refusal, refused, shortText, shown } from '../core/diagnostic.ts';
+import { openQuestions } from '../core/fork.ts';
 import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
 import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
@@ -25,7 +26,7 @@ import { thisUser } from './acts.ts';
 import { processMarker } from './run/run-state.ts';
 
 export type AnswerRequest = {
-  /** Id of the question, `NODE@VISIT`; by default the open one. */
+  /** Id of the question, `NODE@VISIT`; by default the only open one. */
   readonly question?: string | undefined;
   /** Key, label or target of an option. */
   readonly choice?: string | undefined;
@@ -37,7 +38,7 @@ export type AnswerRequest = {
 
 export type AnswerHost = { readonly clock: Pick<Clock, 'now'>; readonly env: Environment };
 
-/** Answers the open question. Of several who answer, the first wins; every other one is refused. Nothing is written where the answer is
+/** Answers an open question. Of several who answer, the first wins; every other one is refused. Nothing is written where the answer is
  *  refused. */
 export async function answerRun(
   runDir: string,
@@ -100,8 +101,15 @@ function openQuestion(
   { checkpoint, records }: RunHistory,
   asked: string | undefined,
 ): Question | Refusal {
-  const { question } = checkpoint;
-  if (question !== undefined && (asked === undefined || asked === question.id)) return question;
+  const open = openQuestions(checkpoint);
+  const [question, ...more] = asked === undefined ? open : open.filter(({ id }) => id === asked);
+  if (question !== undefined && more.length === 0) return question;
+  if (question !== undefined)
+    return refused(
+      'answer-question',
+      `run ${run_id} asks ${open.length} questions: ${questionList(open)}`,
+      `name the one that is answered, for example ${question.id}`,
+    );
   const last = records
     .flatMap((one) =>
       one.type === 'Visit' && one.answer !== undefined
@@ -110,11 +118,12 @@ function openQuestion(
     )
     .findLast(({ id }) => asked === undefined || id === asked);
   if (asked !== undefined && last !== undefined) return answeredBefore(last, last.answer);
-  if (asked !== undefined && question !== undefined)
+  const [first, ...others] = open;
+  if (asked !== undefined && first !== undefined)
     return refused(
       'answer-question',
-      `run ${run_id} does not ask ${asked}; its open question is ${question.id}: ${question.text}`,
-      `answer that one: ${question.id}`,
+      `run ${run_id} does not ask ${asked}; its open ${others.length === 0 ? 'question is' : 'questions are'} ${questionList(open)}`,
+      `answer ${others.length === 0 ? 'that one' : 'one of those'}: ${open.map(({ id }) => id).join(', ')}`,
     );
   const before =
     last === undefined ? '' : `; ${last.id} was answered by ${last.answer.by} at ${last.answer.at}`;
@@ -124,6 +133,9 @@ function openQuestion(
     'see what it does: factory show RUN',
   );
 }
+
+const questionList = (open: readonly Question[]): string =>
+  open.map(({ id, text }) => `${id}: ${shortText(text, shown.name)}`).join('; ');
 
 /** What is to be recorded, or why the question does not take it. */
 function givenAnswer(

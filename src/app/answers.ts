@@ -26,7 +26,7 @@ export type RunList = z.infer<ReturnType<typeof runListSchema>>;
 export const whyReportSchema = once(() =>
   causeSchema().extend({
     ...version,
-    ...runRowSchema().pick({ run_id: true, status: true, question: true }).shape,
+    ...runRowSchema().pick({ run_id: true, status: true, question: true, questions: true }).shape,
   }),
 );
 export type WhyReport = z.infer<ReturnType<typeof whyReportSchema>>;

@@ -1,12 +1,14 @@
 /** `factory answer`: shows the question that a run asks, and answers it. */
 import { thisUser } from '../app/acts.ts';
-import { answerAndResume } from '../app/answer-and-resume.ts';
+import { answerAndResume, resumeAnswered } from '../app/answer-and-resume.ts';
+import type { AnswerRequest } from '../app/answer-run.ts';
 import type { AnswerReport } from '../app/answers.ts';
 import { startDetached } from '../app/detach.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { OpenQuestion, RunRow } from '../app/inspect/shapes.ts';
 import { flagWords } from '../app/typed-command.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { openQuestions } from '../core/fork.ts';
 import { giverWords } from '../core/question-words.ts';
 import type { Question } from '../core/records/question.ts';
 import { answerTo } from '../run/answer-files.ts';
@@ -42,64 +44,117 @@ export async function answerCommand(
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const paint = painter(paints(io, io.outIsTerminal, options.color));
-  const given =
-    options.choice !== undefined || options.text !== undefined
-      ? { from: 'command' as const, question, choice: options.choice, text: options.text }
-      : await askedFor(found, question, options, paint, io);
-  if (typeof given === 'number' || 'problems' in given) return given;
-  const by = options.by ?? thisUser();
-  const { cwd, env } = io;
-  const start =
-    options.resume === false
-      ? undefined
-      : (argv: readonly string[]) =>
-          startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env });
-  const done = await answerAndResume(found.dir, { by, ...given }, { ...io, start });
-  if ('problems' in done) return done;
-  const attach = `${io.called?.program ?? 'factory'} attach ${namedRun(found.dir, io.cwd)}`;
+  if (options.choice === undefined && options.text === undefined)
+    return askedFor(found, question, options, paint, io);
+  const { choice, text } = options;
+  const done = await answered(found, { from: 'command', question, choice, text }, options, true, io);
+  return 'problems' in done ? done : print(done, found, options, paint, io);
+}
+
+/** Gives the answer; the run is resumed where it is `last`, and the user has not said otherwise. */
+function answered(
+  { dir }: NamedRun,
+  given: Omit<AnswerRequest, 'by'>,
+  options: AnswerOptions,
+  last: boolean,
+  io: CliIo,
+): Promise<AnswerReport | Refusal> {
+  const start = last && options.resume !== false ? startOf(options, io) : undefined;
+  return answerAndResume(dir, { by: options.by ?? thisUser(), ...given }, { ...io, start });
+}
+
+const startOf =
+  ({ notify }: AnswerOptions, { cwd, env }: CliIo) =>
+  (argv: readonly string[]) =>
+    startDetached([...argv, ...flagWords({ notify })], { cwd, env });
+
+function print(
+  done: AnswerReport,
+  { dir }: NamedRun,
+  options: AnswerOptions,
+  paint: Paint,
+  io: CliIo,
+): VerbResult {
+  const attach = `${io.called?.program ?? 'factory'} attach ${namedRun(dir, io.cwd)}`;
   io.out(
     options.json === true ? `${JSON.stringify(done, null, 2)}\n` : `${answeredText(done, attach, paint)}\n`,
   );
   return 0;
 }
 
-/** Shows the question; on a terminal it asks. Answers with an exit code where nothing is to be done. */
+/** Shows the question, or all that the run asks; on a terminal it asks one after another. */
 async function askedFor(
   { id, dir }: NamedRun,
   named: string | undefined,
   options: AnswerOptions,
   paint: Paint,
   io: CliIo,
-) {
+): Promise<VerbResult> {
   const row = await inspectRow(dir, io);
   const history = openRun(dir).history();
-  const recorded = history.ok ? history.checkpoint.question : undefined;
-  const question = row?.question ?? null;
+  const recorded = history.ok ? openQuestions(history.checkpoint) : [];
+  const all = row?.questions ?? [];
+  const shown = all.filter((one) => named === undefined || one.id === named);
+  if (shown.length === 0) return notAsked({ id, dir }, named, all, io);
+  if (options.json === true) {
+    const [question, ...more] = shown;
+    const several = more.length === 0 ? {} : { questions: shown };
+    io.out(`${JSON.stringify({ schema_version: 1, run_id: id, question, ...several }, null, 2)}\n`);
+    return 0;
+  }
   const { terminal } = io;
-  if (question === null || recorded === undefined || (named !== undefined && named !== question.id))
-    return notAsked({ id, dir }, named, question, io);
-  if (options.json === true)
-    io.out(`${JSON.stringify({ schema_version: 1, run_id: id, question }, null, 2)}\n`);
-  else if (question.answer !== null)
-    io.out(
-      `${questionText(question, paint)}\nanswered ${giverWords(question.answer)}: ${question.answer.words}\n`,
-    );
-  else if (terminal !== undefined) return asked(dir, recorded, options, { ...io, terminal });
-  else io.out(`${askedText(question, paint)}\n`);
-  return 0;
+  const waiting: Question[] = [];
+  for (const question of shown) {
+    const open = recorded.find((one) => one.id === question.id);
+    if (question.answer !== null || open === undefined)
+      io.out(
+        `${questionText(question, paint)}\n${question.answer === null ? '' : answerWords(question.answer)}`,
+      );
+    else if (terminal === undefined) io.out(`${askedText(question, paint)}\n`);
+    else waiting.push(open);
+  }
+  return terminal === undefined ? 0 : askAll({ id, dir }, waiting, options, paint, { ...io, terminal });
+}
+
+const answerWords = (answer: NonNullable<OpenQuestion['answer']>): string =>
+  `answered ${giverWords(answer)}: ${answer.words}\n`;
+
+/** Asks one question after another; the last answer resumes the run. */
+async function askAll(
+  run: NamedRun,
+  questions: readonly Question[],
+  options: AnswerOptions,
+  paint: Paint,
+  io: CliIo & { readonly terminal: Terminal },
+): Promise<VerbResult> {
+  let last: AnswerReport | undefined;
+  for (const [at, question] of questions.entries()) {
+    const given = await asked(run.dir, question, options, io);
+    if (typeof given === 'number') {
+      if (last === undefined || options.resume === false) return given;
+      // What was answered before counts.
+      const resumed = await resumeAnswered(run.dir, last.question, { ...io, start: startOf(options, io) });
+      return print({ ...last, ...resumed }, run, options, paint, io);
+    }
+    const done = await answered(run, given, options, at === questions.length - 1, io);
+    if ('problems' in done) return done;
+    last = done;
+    if (at < questions.length - 1) io.out(`${givenText(done, paint)}\n`);
+  }
+  return last === undefined ? 0 : print(last, run, options, paint, io);
 }
 
 function notAsked(
   { id, dir }: NamedRun,
   named: string | undefined,
-  open: RunRow['question'],
+  open: RunRow['questions'],
   io: CliIo,
 ): Refusal {
-  const what = open === null ? `run ${id} asks no question` : `run ${id} does not ask ${named}`;
+  const what = open.length === 0 ? `run ${id} asks no question` : `run ${id} does not ask ${named}`;
   const fix =
-    open === null
+    open.length === 0
       ? `factory show ${namedRun(dir, io.cwd)} says what it does`
-      : `its open question is ${open.id}`;
+      : `its open ${open.length === 1 ? 'question is' : 'questions are'} ${open.map((one) => one.id).join(', ')}`;
   return refused('answer-question', what, fix);
 }
 
@@ -129,12 +184,12 @@ async function asked(
   return signal.aborted ? 130 : 1;
 }
 
-function answeredText(
-  { question, given, resumed, why, pid, next, run_id }: AnswerReport,
-  attach: string,
-  paint: Paint,
-): string {
-  const head = `${paint.green('✓')} ${question} answered ${giverWords(given)}: ${paint.bold(given.words)}`;
+const givenText = ({ question, given }: AnswerReport, paint: Paint): string =>
+  `${paint.green('✓')} ${question} answered ${giverWords(given)}: ${paint.bold(given.words)}`;
+
+function answeredText(report: AnswerReport, attach: string, paint: Paint): string {
+  const { resumed, why, pid, next, run_id } = report;
+  const head = givenText(report, paint);
   switch (resumed) {
     case 'waiting':
       return `${head}\nthe process that waits for it resumes run ${run_id}`;

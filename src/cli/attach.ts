@@ -93,6 +93,6 @@ async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Pr
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
     io.out(`${summary({ ...result, next: row.next }, paint)}\n`);
-    if (row.question !== null) io.out(`${askedText(row.question, paint)}\n`);
+    for (const question of row.questions) io.out(`${askedText(question, paint)}\n`);
   }
 }

@@ -9,6 +9,7 @@ import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
+import { askedIn } from '../core/records/result.ts';
 import { planRequestFile } from '../planner/evidence.ts';
 import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
@@ -140,8 +141,8 @@ export function report(ended: Finished | Refusal, options: RunOptions, io: RunHo
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
   else if (options.quiet !== true || result.status !== 'completed') {
     io.out(`${summary(result, paint)}\n`);
-    if (result.question !== undefined) {
-      const question = openQuestionOf(result.run_dir, result.question, io);
+    for (const asked of askedIn(result)) {
+      const question = openQuestionOf(result.run_dir, asked, io);
       // Where a person was asked, the question is on the screen.
       const lines =
         io.terminal === undefined ? [askedText(question, paint)] : answerCommands(question, paint);

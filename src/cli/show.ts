@@ -60,7 +60,7 @@ function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo
   const width = io.outIsTerminal ? io.width : 160;
   const { manifest, history } = inspected;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
-  const { result, next, at_node, wake_at, status, question } = view;
+  const { result, next, at_node, wake_at, status, questions } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
     nodeTable(view.nodes, paint, width).join('\n'),
@@ -79,6 +79,6 @@ function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo
         ]),
     ...(next === '' ? [] : [['next', paint.bold(next)] as const]),
   ];
-  const asked = question === null ? [] : ['', askedText(question, paint)];
+  const asked = questions.flatMap((question) => ['', askedText(question, paint)]);
   return [texts.join('\n\n'), ...rowsText(rows, paint), ...asked].join('\n');
 }

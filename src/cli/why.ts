@@ -22,9 +22,8 @@ export async function whyCommand(
   if (options.json === true) io.out(`${JSON.stringify(why, null, 2)}\n`);
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    const { question } = why;
     io.out(
-      `${[causeText(why, why.status, paint), ...(question === null ? [] : answerCommands(question, paint))].join('\n')}\n`,
+      `${[causeText(why, why.status, paint), ...why.questions.flatMap((question) => answerCommands(question, paint))].join('\n')}\n`,
     );
   }
   return 0;

@@ -2,13 +2,15 @@
 import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
-import { pausedBy } from '../core/outcome.ts';
+import { openQuestions } from '../core/fork.ts';
+import { isPaused } from '../core/outcome.ts';
 import { overriddenIn, statusAtEnd } from '../core/overridden.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import type { Question } from '../core/records/question.ts';
 import { commitSchema, type RunResult, runResultSchema } from '../core/records/result.ts';
 import { restartCount } from '../core/rounds.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -97,10 +99,21 @@ const gatesOf = (
   state: RunState,
   { answers }: Visits,
 ): Pick<RunResult, 'question' | 'overridden' | 'answers'> => ({
-  ...(status === pausedBy('answer') && state.question !== undefined ? { question: state.question } : {}),
+  ...askedBy(status, openQuestions(state)),
   ...(status === 'overridden' ? { overridden: overriddenIn(state) } : {}),
   ...(answers === undefined ? {} : { answers }),
 });
+
+/** Of several questions all, the first one also as the question. A run may be suspended for another reason than the one of a branch that
+ *  asks. */
+function askedBy(
+  status: RunResult['status'],
+  questions: readonly Question[],
+): Pick<RunResult, 'question' | 'questions'> {
+  const [question, ...more] = isPaused(status) ? questions : [];
+  if (question === undefined) return {};
+  return { question, ...(more.length === 0 ? {} : { questions: [question, ...more] }) };
+}
 
 // Most runs have neither, and need no schema for them.
 const commitsIn = (value: unknown): RunResult['commits'] =>

@@ -13,19 +13,23 @@ const [lookMs, searchMs, othersMs] = [200, 1000, 400];
 export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
   const { clock, closing } = web;
   const since = clock.now().toISOString();
-  const known = new Map<string, string>();
+  const known = new Map<string, readonly string[]>();
   const done = new Set<string>();
   for (let next = clock.monotonic(); !closing.aborted; await clock.sleep(lookMs, closing)) {
     const began = clock.monotonic();
     if (began >= next) {
       known.clear();
       // An answer of earlier was left without a resume on purpose, or for a reason.
-      for (const { run_id, question } of await web.runs.rows())
-        if (question !== null && (question.answer === null || question.answer.at >= since))
-          known.set(run_id, question.id);
+      for (const { run_id, questions } of await web.runs.rows()) {
+        const open = questions.filter(({ answer }) => answer === null || answer.at >= since);
+        known.set(
+          run_id,
+          open.map(({ id }) => id),
+        );
+      }
       next = clock.monotonic() + Math.max(searchMs, 20 * (clock.monotonic() - began));
     }
-    for (const [id, question] of known) {
+    for (const [id, question] of [...known].flatMap(([run, all]) => all.map((one) => [run, one] as const))) {
       const run = servedRun(web, id);
       const name = `${id} ${question}`;
       if (run === undefined || done.has(name) || !existsSync(answerFile(run.dir, question))) continue;

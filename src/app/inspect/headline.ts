@@ -20,6 +20,10 @@ export type HeadlineFacts = {
   readonly node?: Node | undefined;
   /** What it asks a person. */
   readonly question?: RunRow['question'];
+  /** How many questions it asks. */
+  readonly questions?: number;
+  /** How many of its branches have ended, in words. */
+  readonly branches?: string;
   /** What the running node waits for. */
   readonly waiting?: string;
   /** The model or agent of the run. */
@@ -37,7 +41,11 @@ export function headlineOf(facts: HeadlineFacts): string {
   const again = wakeAt === null ? '' : ` until ${localTime(wakeAt)}`;
   switch (status) {
     case 'running':
-      return [nextNode, facts.waiting ?? (facts.node === undefined ? '' : doing(facts.node, facts))]
+      return [
+        nextNode,
+        facts.waiting ?? (facts.node === undefined ? '' : doing(facts.node, facts)),
+        facts.branches ?? '',
+      ]
         .filter((word) => word !== '')
         .join(' · ');
     case 'completed':
@@ -65,7 +73,7 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'paused_wait':
       return wakeAt === null ? 'waits' : `waits until ${localTime(wakeAt)}`;
     case 'paused_answer':
-      return asked(facts.question);
+      return asked(facts.question, facts.questions);
     case 'unreadable':
       return reason === '' ? 'files damaged, missing or not readable' : reason;
     default:
@@ -73,10 +81,11 @@ export function headlineOf(facts: HeadlineFacts): string {
   }
 }
 
-function asked(question: RunRow['question'] = null): string {
+function asked(question: RunRow['question'] = null, questions = 1): string {
   if (question === null) return 'needs an answer';
   const { answer, text } = question;
-  return answer === null ? text : `answered ${giverWords(answer)}: ${answer.words}; not resumed`;
+  const more = questions > 1 ? ` (and ${countedItems(questions - 1, 'more question')})` : '';
+  return answer === null ? `${text}${more}` : `answered ${giverWords(answer)}: ${answer.words}; not resumed`;
 }
 
 /** What a node does: its command, its model or its label. */

@@ -3,10 +3,7 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as z from 'zod';
-import { regionsOf } from '../../core/branches.ts';
 import { nothingSpent } from '../../core/budget/usage.ts';
-import { openQuestions } from '../../core/fork.ts';
-import type { Graph } from '../../core/graph.ts';
 import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { type Context, isPaused } from '../../core/outcome.ts';
@@ -16,16 +13,16 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
-import { openRun } from '../../run/open-run.ts';
 import { jsonOf, namedRun, runIds } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import type { RunList } from '../answers.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
+import { nodesWords, openBranchesIn } from './open-branches.ts';
 import { latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
-import type { OpenQuestion, RunRow } from './shapes.ts';
+import type { RunRow } from './shapes.ts';
 import { openGraphs, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
 
@@ -184,15 +181,19 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
     summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
-  const questions = mayAsk(summary.status, graph) ? questionsIn(dir, host) : [];
+  const branches = openBranchesIn(dir, summary.status, graph);
+  const questions = branches.questions.map((one) => openQuestionOf(dir, one, host));
+  const [atNode = summary.nextNode] = branches.at;
   const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;
   const headline = headlineOf({
     ...(waiting === undefined ? {} : { waiting }),
     question,
-    summary,
+    questions: questions.length,
+    summary: branches.at.length === 0 ? summary : { ...summary, nextNode: nodesWords(branches.at) },
+    branches: branches.words,
     context: standing.context,
     progress,
-    node: nodeOf(graph, summary.nextNode),
+    node: branches.at.length > 1 ? undefined : nodeOf(graph, atNode),
     model: start?.agent.model ?? start?.agent.name ?? '',
     commits,
     judged: made.evidence?.judged,
@@ -212,8 +213,8 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     elapsed_ms: elapsedOf(summary, standing.at, host),
     spent: summary.spent,
     progress,
-    at_node: summary.nextNode === '' ? null : summary.nextNode,
-    next_node: summary.nextNode,
+    at_node: atNode === '' ? null : atNode,
+    next_node: atNode,
     failed_node: summary.failedNode === '' ? null : summary.failedNode,
     wake_at: summary.wakeAt,
     delivered,
@@ -231,16 +232,6 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
 /** A list only marks a damaged run. */
 const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
   madeSchema().safeParse(jsonOf(layout(dir).result)).data ?? { commits: [] };
-
-/** Whether the journal is read for questions: a run may be suspended for another reason while a branch asks. */
-const mayAsk = (status: RunRow['status'], graph: Graph | undefined): boolean =>
-  status === 'paused_answer' || (isPaused(status) && graph !== undefined && regionsOf(graph).size > 0);
-
-/** All that it asks, as its journal says. */
-function questionsIn(dir: string, host: InspectHost): readonly OpenQuestion[] {
-  const history = openRun(dir).history();
-  return history.ok ? openQuestions(history.checkpoint).map((one) => openQuestionOf(dir, one, host)) : [];
-}
 
 /** Of a running one, the time until now. */
 function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectHost): number {
@@ -273,7 +264,7 @@ function actsOf(
   steps: number,
   commits: boolean,
 ): RunRow['acts'] {
-  if (status === 'running') return ['stop'];
+  if (status === 'running') return question?.answer === null ? ['answer', 'stop'] : ['stop'];
   if (status === 'unreadable') return [];
   const resumes = status !== 'completed' && nextNode !== '';
   return [

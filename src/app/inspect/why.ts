@@ -24,8 +24,8 @@ const most = { lines: 5, characters: 400 } as const;
 export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyReport | Refusal> {
   const run = await readForViews(dir, host);
   if ('problems' in run) return run;
-  const { run_id, status, question } = run.row;
-  return { schema_version: 1, run_id, status, question, ...(await whyOf(run)) };
+  const { run_id, status, question, questions } = run.row;
+  return { schema_version: 1, run_id, status, question, questions, ...(await whyOf(run)) };
 }
 
 /** The cause; of a run that runs or completed, what it does or has done. */

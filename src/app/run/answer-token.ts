@@ -13,8 +13,8 @@ export function newAnswerToken(runDir: string, question: string): string {
   return token;
 }
 
-/** The question that the token is for, as it says itself. */
-export const questionOfToken = (token: string): string => token.split('.', 1)[0] ?? '';
+/** The question that the token is for, as it says itself: its id may have dots, what follows has none. */
+export const questionOfToken = (token: string): string => token.slice(0, Math.max(0, token.lastIndexOf('.')));
 
 /** Whether the run has given out this token. */
 export function isAnswerToken(runDir: string, token: string): boolean {

@@ -1,5 +1,6 @@
-/** Waits until the question of a suspended run is answered: by a file that any process links, by the host of this process, or by its
+/** Waits until a question of a suspended run is answered: by a file that any process links, by the host of this process, or by its
  *  deadline. */
+import { openQuestions } from '../../core/fork.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Question } from '../../core/records/question.ts';
 import { realEvery } from '../../platform/clock.ts';
@@ -13,35 +14,36 @@ import type { Host } from '../types.ts';
  *  may have been asleep. */
 const lookMs = { file: 250, clock: 60_000 } as const;
 
-/** Waits for the answer to the open question of the run. True where a resume can continue, with an answer or past the deadline;
- *  false where this process does not wait (any longer): after a signal, and without `waits` once the host's person has not answered. */
+/** Waits for an answer to an open question of the run. True where a resume can continue, with an answer or past a deadline; false where
+ *  this process does not wait (any longer): after a signal, and without `waits` once the host's person has not answered. */
 export async function awaitAnswer(
   reader: RunReader,
   waits: boolean,
   host: Pick<Host, 'ask' | 'clock' | 'env' | 'signal' | 'log'>,
 ): Promise<boolean> {
   const history = reader.history();
-  const question = history.ok ? history.checkpoint.question : undefined;
-  if (question === undefined || host.signal.aborted) return false;
+  const questions = history.ok ? openQuestions(history.checkpoint) : [];
+  if (questions.length === 0 || host.signal.aborted) return false;
   const over = new AbortController();
   const signal = AbortSignal.any([host.signal, over.signal]);
   try {
     return await Promise.race([
-      fileThere(reader.dir, question, signal),
-      deadlinePassed(question, host, signal),
+      ...questions.map((question) => deadlinePassed(question, host, signal)),
       aborted(host.signal),
-      ...(host.ask === undefined ? [] : [personAnswers(reader, question, waits, host, signal)]),
+      host.ask === undefined
+        ? oneThere(reader.dir, questions, signal)
+        : personAnswers(reader, questions, waits, host, signal),
     ]);
   } finally {
     over.abort();
   }
 }
 
-/** Settles when the file is there; never after the signal. */
-function fileThere(runDir: string, question: Question, signal: AbortSignal): Promise<boolean> {
+/** Settles when the file of an answer is there; never after the signal. */
+function oneThere(runDir: string, questions: readonly Question[], signal: AbortSignal): Promise<boolean> {
   return new Promise((answered) => {
     const look = (): void => {
-      if (answerTo(runDir, question) !== undefined) answered(true);
+      if (questions.some((question) => answerTo(runDir, question) !== undefined)) answered(true);
     };
     const ends = [realEvery(lookMs.file, look), watchFolder(layout(runDir).answers, look)];
     signal.addEventListener(
@@ -72,24 +74,41 @@ async function deadlinePassed(
 const aborted = (signal: AbortSignal): Promise<boolean> =>
   new Promise((over) => signal.addEventListener('abort', () => over(false), { once: true }));
 
-/** Asks the person at this process until the answer is taken. */
+/** Asks the person at this process one question after another; one that is answered elsewhere meanwhile is left. */
 async function personAnswers(
   reader: RunReader,
-  question: Question,
+  questions: readonly Question[],
   waits: boolean,
+  host: Pick<Host, 'ask' | 'clock' | 'env' | 'log'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isAnswered = false;
+  for (const question of questions) {
+    const over = new AbortController();
+    const within = AbortSignal.any([signal, over.signal]);
+    const there = oneThere(reader.dir, [question], within);
+    isAnswered = (await Promise.race([there, askedUntil(reader, question, host, within)])) || isAnswered;
+    over.abort();
+    if (signal.aborted) return false;
+  }
+  if (isAnswered) return true;
+  return waits ? oneThere(reader.dir, questions, signal) : false;
+}
+
+/** Asks until the answer is taken; false where the person gives none. */
+async function askedUntil(
+  reader: RunReader,
+  question: Question,
   host: Pick<Host, 'ask' | 'clock' | 'env' | 'log'>,
   signal: AbortSignal,
 ): Promise<boolean> {
   for (;;) {
     const given = await host.ask?.(question, signal);
-    if (signal.aborted) return false;
-    if (given === undefined) break;
+    if (signal.aborted || given === undefined) return false;
     const answered = await answerRun(reader.dir, { question: question.id, ...given, from: 'terminal' }, host);
     if (!('problems' in answered)) return true;
     const [problem] = answered.problems;
     host.log('warn', problem?.message ?? '', problem?.fix === undefined ? {} : { fix: problem.fix });
-    if (problem?.code !== 'answer-option' && problem?.code !== 'answer-text') break;
+    if (problem?.code !== 'answer-option' && problem?.code !== 'answer-text') return false;
   }
-  if (!waits) return false;
-  return new Promise(() => {});
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/contracts/clock.ts';
 import type { Environment, Spawn } from '../../core/contracts/process.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { Question } from '../../core/records/question.ts';
-import type { RunResult } from '../../core/records/result.ts';
+import { askedIn, type RunResult } from '../../core/records/result.ts';
 import { jittered } from '../../core/retry.ts';
 import { systemWords } from '../../platform/files/write.ts';
 import { type Post, realPost } from '../../platform/http.ts';
@@ -80,14 +80,20 @@ async function factsOf(runDir: string, left: RunLeft, host: NotifyHost) {
     ...about,
     ...{ status, needs_attention: needsAttention(status), exit_code, reason, next },
     ...(wake_at === undefined ? {} : { wake_at }),
-    ...(left.result.question === undefined ? {} : askedFacts(runDir, left.result.question, host)),
+    ...askedFacts(runDir, askedIn(left.result), host),
     ...{ spent, elapsed_ms, run_dir: runDir },
   };
 }
 
+/** The questions; the first one, of most runs the only one, also by itself. */
+function askedFacts(runDir: string, asked: readonly Question[], host: NotifyHost) {
+  const [first, ...more] = asked.map((one) => questionFacts(runDir, one, host));
+  return { ...first, ...(first === undefined || more.length === 0 ? {} : { questions: [first, ...more] }) };
+}
+
 /** The question, and how a program answers it: of a server (`factory serve`) over the runs directory the path, with the token that is
  *  good for this question only. */
-function askedFacts(runDir: string, asked: Question, host: NotifyHost) {
+function questionFacts(runDir: string, asked: Question, host: NotifyHost) {
   const question = openQuestionOf(runDir, asked, host);
   const path = `/api/v1/runs/${basename(runDir)}/answer`;
   try {

@@ -7,7 +7,7 @@ import { auditCountsSchema } from './audit.ts';
 import { markSchema } from './checkpoint.ts';
 import { divergenceSchema } from './exchange.ts';
 import { forkedFromSchema } from './manifest.ts';
-import { overriddenSchema, questionSchema } from './question.ts';
+import { overriddenSchema, type Question, questionSchema } from './question.ts';
 
 export const commitSchema = once(() =>
   z.object({
@@ -33,6 +33,10 @@ export type Isolation = (typeof isolations)[number];
 /** What a result has of human gates. */
 const ofGates = once(() => ({
   question: questionSchema().exactOptional().describe('That a suspended run asks a person'),
+  questions: z
+    .array(questionSchema())
+    .exactOptional()
+    .describe('All, where branches ask more than one; `question` is the first'),
   overridden: z
     .array(overriddenSchema())
     .exactOptional()
@@ -103,6 +107,13 @@ export const runResultSchema = once(() =>
   }),
 );
 export type RunResult = z.infer<ReturnType<typeof runResultSchema>>;
+
+/** The questions that a suspended run asks. */
+export const askedIn = ({
+  question,
+  questions,
+}: Pick<RunResult, 'question' | 'questions'>): readonly Question[] =>
+  questions ?? (question === undefined ? [] : [question]);
 
 /** The evidence for a run's result, in `result.json`. Fields are only ever added. */
 const hash = once(() => z.string().describe('SHA-256, hex'));

@@ -1,0 +1,73 @@
+/** What the list of runs says of a run whose branches have not met yet. */
+import { fanOutType } from '../../core/branches.ts';
+import { branchesOf, type OpenBranch, openQuestions } from '../../core/fork.ts';
+import { allNodes, type Graph } from '../../core/graph.ts';
+import type { RunState } from '../../core/records/checkpoint.ts';
+import type { Question } from '../../core/records/question.ts';
+import { openRun } from '../../run/open-run.ts';
+import type { RunHistory } from '../../run/run-journal.ts';
+import type { RunRow } from './shapes.ts';
+
+export type OpenBranches = {
+  /** All that the run asks, also where it has no branches. */
+  readonly questions: readonly Question[];
+  /** The nodes that run, or that a resume continues with; empty where no branch is open. */
+  readonly at: readonly string[];
+  /** `1 of 3 branches ended`; empty where no branch is open. */
+  readonly words: string;
+};
+
+const none: OpenBranches = { questions: [], at: [], words: '' };
+
+/** Reads the journal of a run that may have branches or asks a person. */
+export function openBranchesIn(
+  runDir: string,
+  status: RunRow['status'],
+  graph: Graph | undefined,
+): OpenBranches {
+  if (status !== 'paused_answer' && (status === 'completed' || !mayFork(graph))) return none;
+  const history = openRun(runDir).history();
+  return history.ok ? openBranchesOf(history, status === 'running') : none;
+}
+
+/** Whether nodes of the pipeline open branches or call other pipelines. */
+const mayFork = (graph: Graph | undefined): boolean =>
+  graph !== undefined &&
+  (graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType));
+
+export function openBranchesOf(
+  { checkpoint, open }: Pick<RunHistory, 'checkpoint' | 'open'>,
+  runs: boolean,
+): OpenBranches {
+  const questions = openQuestions(checkpoint);
+  const branches = branchesOf(checkpoint);
+  if (branches.length === 0) return { questions, at: [], words: '' };
+  const began = open.map(({ node }) => node);
+  return {
+    questions,
+    at: runs && began.length > 0 ? began : nextNodes(checkpoint, branches),
+    words: endedWords(branches),
+  };
+}
+
+/** Of branches that have not ended, those of a call too; a branch with open branches continues with theirs. */
+function nextNodes({ next_node }: Pick<RunState, 'next_node'>, branches: readonly OpenBranch[]): string[] {
+  const open = branches.filter(({ cursor }) => cursor.ended === undefined && cursor.fork === undefined);
+  const nodes = open.flatMap(({ cursor }) => cursor.next_node ?? []);
+  return nodes.length > 0 || next_node === null ? nodes : [next_node];
+}
+
+/** Calls are not counted: each has one branch. */
+function endedWords(branches: readonly OpenBranch[]): string {
+  const counted = branches.filter(({ fork }) => fork.call === undefined);
+  const ended = counted.filter(({ cursor }) => cursor.ended !== undefined).length;
+  return counted.length === 0 ? '' : `${ended} of ${counted.length} branches ended`;
+}
+
+const mostNamed = 3;
+
+/** `a, b, c and 2 more` */
+export const nodesWords = (nodes: readonly string[]): string => {
+  const more = nodes.length - mostNamed;
+  return more > 0 ? `${nodes.slice(0, mostNamed).join(', ')} and ${more} more` : nodes.join(', ');
+};
