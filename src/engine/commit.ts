@@ -38,8 +38,11 @@ export interface RunRecords {
   readonly writer: EventWriter;
   /** Milliseconds of the run so far, over all resumes. */
   elapsed(): number;
-  /** Prepares the node's directory and records the start. */
-  begin(next: NextExecution, contextBefore: RunState['context']): Promise<Execution>;
+  /** Prepares the node's directory and records the start. `begins`: nothing was executed in its branch yet. */
+  begin(
+    next: NextExecution,
+    before: Pick<RunState, 'context'> & { readonly begins: boolean },
+  ): Promise<Execution>;
   /** After all processes of the execution have ended: closes the node's directory, and writes its `status.json`. */
   close(execution: Execution, outcome: Outcome): Promise<void>;
   /** Commits the execution onto the run's state, then writes its records of the views. Returns the new state. */
@@ -61,14 +64,14 @@ export function openRecords(run: Run): RunRecords {
   return {
     writer,
     elapsed,
-    async begin(next, contextBefore) {
+    async begin(next, { context: contextBefore, begins }) {
       const { node, kind, visit, state } = next;
       const nodeDir = layout(run.runDir).node(node.id);
       const earlierVisits = await openVisit(nodeDir, visit, run.marker);
       const at = clock.now().toISOString();
       const line = { type: 'Began', at, node: node.id, node_type: kind.type, visit, ...inBranch } as const;
       journal.note(line);
-      writer.append(viewRecordsOf(line, { ...state, context: contextBefore }, places));
+      writer.append(viewRecordsOf(line, { ...state, context: contextBefore, begins }, places));
       return { ...next, nodeDir, earlierVisits, began: clock.monotonic(), contextBefore };
     },
     async close({ kind, nodeDir, visit, earlierVisits }, outcome) {

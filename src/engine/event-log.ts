@@ -135,7 +135,10 @@ export function eventWriter({
   events,
   trace,
   journal,
-}: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace'> & { readonly journal: Pick<Run['journal'], 'mark'> }) {
+  branch,
+}: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace' | 'branch'> & {
+  readonly journal: Pick<Run['journal'], 'mark'>;
+}) {
   const stamped = <T extends { readonly type: string }>({ type, ...rest }: T) =>
     ({ schema_version: 1, type, at: clock.now().toISOString(), ...rest }) as const;
   const append = (records: ViewRecords): void => {
@@ -149,7 +152,8 @@ export function eventWriter({
   return {
     /** What no line of the journal gives. */
     async event(facts: EventFacts): Promise<void> {
-      append({ events: [stamped(facts) as RunEvent], trace: [] });
+      const inBranch = branch === undefined ? {} : { branch };
+      append({ events: [stamped({ ...facts, ...inBranch }) as RunEvent], trace: [] });
     },
     async trace(facts: TraceFacts): Promise<void> {
       append({ events: [], trace: [stamped(facts) as TraceRecord] });

@@ -17,6 +17,7 @@ import {
 } from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
+import { BranchSummary } from './branch-summary.ts';
 
 /** Commands that a result lists. */
 const mostCommands = 200;
@@ -33,6 +34,7 @@ export type Visits = {
   readonly denied: readonly DeniedCalls[];
   /** Undefined without any. */
   readonly answers: RunResult['answers'];
+  readonly branches: RunResult['branches'];
   /** Of the journal. */
   readonly mark: Mark;
   /** The latest execution of each node, if it has run a command. */
@@ -50,6 +52,8 @@ export class VisitSummary {
   private readonly latest = new Map<string, EvidenceVisit>();
   private readonly asked = new Map<string, NodeAsked>();
   private answers: RunResult['answers'];
+  /** Every line about executions and branches. */
+  readonly branches = new BranchSummary();
 
   call({ node, agent, model }: NodeAsked): void {
     this.asked.set(JSON.stringify([node, agent, model]), { node, agent, model });
@@ -90,6 +94,7 @@ export class VisitSummary {
     return {
       failed: this.failed,
       answers: this.answers,
+      branches: this.branches.now(),
       denied: [...this.denied].map(([node, calls]) => ({ node, calls: [...calls] })),
       mark: { records: mark.records, sha256: mark.sha256 },
       latest: [...this.latest.values()].filter(({ commands = [] }) => commands.length > 0),
@@ -101,7 +106,10 @@ export class VisitSummary {
 /** The executions and the model calls among the records of a journal. */
 export function visitsAmong(records: readonly RunRecord[], calls: readonly CallRecord[]): VisitSummary {
   const summary = new VisitSummary();
-  for (const record of records) if (record.type === 'Visit') summary.add(record);
+  for (const record of records) {
+    if (record.type !== 'Start') summary.branches.add(record);
+    if (record.type === 'Visit') summary.add(record);
+  }
   for (const call of calls) if (call.type === 'CallStarted') summary.call(call);
   return summary;
 }

@@ -48,6 +48,7 @@ export async function resultOf(
     stages: state.steps,
     failed_stages: visits.failed,
     retries: Object.values(state.retry_counts).reduce((sum, n) => sum + n, 0),
+    ...(visits.branches === undefined ? {} : { branches: visits.branches }),
     ...(restartCount(state) === 0 ? {} : { restarts: restartCount(state) }),
     ...(visits.denied.length === 0 ? {} : { denied: [...visits.denied] }),
     elapsed_ms: state.elapsed_ms,

@@ -224,6 +224,7 @@ export async function openRunJournal(
   const note = (line: LineFacts): void => {
     journal.append({ schema_version: journalVersion, ...line });
     if (line.type === 'CallStarted') visits.call(line);
+    if (line.type === 'Visit' || line.type === 'BranchStopped') visits.branches.add(line);
     if (line.type !== 'Visit') return;
     completed.add(line.node, line.visit);
     visits.add(line);

@@ -1,5 +1,5 @@
 /** A pipeline with what a run did in it. */
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf } from '../../core/graph.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import { chosenEdge } from './executions.ts';
 import { pipelineGraph } from './pipeline-graph.ts';
@@ -13,9 +13,15 @@ export type GraphFacts = {
 
 export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFacts): GraphView {
   const counts = new Map<string, number>();
-  for (const { node, route } of visits) {
+  for (const { node, route, fork } of visits) {
     const edge = route === undefined ? undefined : chosenEdge(route);
     if (edge !== undefined) count(counts, JSON.stringify([node, edge.to, edge.condition]));
+    // Instances of a list are one edge.
+    const targets = new Set(
+      fork?.call === true ? [] : fork?.branches.map(({ id }) => nodeOf(graph, id)?.id ?? id),
+    );
+    for (const { to, conditionText } of graph.edges.filter(({ from }) => from === node && targets.size > 0))
+      if (targets.has(to)) count(counts, JSON.stringify([node, to, conditionText]));
   }
   const asked = new Map<string, number>();
   for (const { type, node } of calls) if (type === 'CallStarted') count(asked, node);

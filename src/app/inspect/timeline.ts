@@ -14,9 +14,18 @@ export type TimelineBar = TimeSpan & {
   readonly model: number;
 };
 
+export type TimelineLane = {
+  /** Id of the node, or of the branch. */
+  readonly id: string;
+  readonly label: string;
+  /** What its icon stands for: a branch has no type. */
+  readonly type: string | null;
+  readonly bars: readonly TimelineBar[];
+};
+
 export type Timeline = TimeSpan & {
-  /** In the order in which the run came to their nodes. */
-  readonly lanes: readonly { readonly node: string; readonly bars: readonly TimelineBar[] }[];
+  /** In the order in which the run came to them: one for each node, and one for each branch. */
+  readonly lanes: readonly TimelineLane[];
   /** Times in which nothing ran, as the axis cuts them short. */
   readonly pauses: readonly TimeSpan[];
   /** Place of a time on the axis, 0 to 1. */
@@ -28,15 +37,32 @@ export type Timeline = TimeSpan & {
 /** The timeline of these executions. `now`: the end of one that runs; by default when it was read. */
 export function timelineOf(executions: readonly ExecutionRow[], now?: number): Timeline {
   const bars = executions.map((execution) => barOf(execution, now));
-  const nodes = [...new Set(executions.map(({ node }) => node))];
-  const lanes = nodes.map((node) => ({
-    node,
-    bars: bars.filter(({ execution }) => execution.node === node),
-  }));
+  const lanes = lanesOf(bars);
   const busy = joinedSpans(bars);
   const from = busy[0]?.from ?? 0;
   const to = Math.max(busy.at(-1)?.to ?? 0, from + 1);
   return { from, to, lanes, ...axis(busy, { from, to }) };
+}
+
+function lanesOf(bars: readonly TimelineBar[]): readonly TimelineLane[] {
+  const found = new Map<string, TimelineBar[]>();
+  for (const bar of [...bars].sort((a, b) => a.from - b.from)) {
+    const { node, branch } = bar.execution;
+    const key = branch === null ? `node ${node}` : `branch ${branch}`;
+    const lane = found.get(key);
+    if (lane === undefined) found.set(key, [bar]);
+    else lane.push(bar);
+  }
+  return [...found.values()].flatMap((own) => {
+    const [first] = own;
+    return first === undefined ? [] : [laneOf(first.execution, own)];
+  });
+}
+
+/** A branch of one node looks like a node. */
+function laneOf({ node, branch, label, type }: ExecutionRow, bars: readonly TimelineBar[]): TimelineLane {
+  const isBranch = branch !== null && bars.some(({ execution }) => execution.node !== node);
+  return isBranch ? { id: branch, label: branch, type: null, bars } : { id: node, label, type, bars };
 }
 
 function barOf(execution: ExecutionRow, now: number | undefined): TimelineBar {

@@ -6,6 +6,7 @@ import {
   axisMarks,
   type Timeline,
   type TimelineBar,
+  type TimelineLane,
   type TimeSpan,
   timelineOf,
 } from '../inspect/timeline.ts';
@@ -28,7 +29,7 @@ export function timeline(run: RunView, picture: Picture = {}): string {
   const content = [
     ...grid(time, height),
     ...(orders.length === 0 ? [] : orderLane(orders, time)),
-    ...time.lanes.flatMap(({ bars }, at) => laneMarks(bars, top + at * lane.height, time)),
+    ...time.lanes.flatMap((one, at) => laneMarks(one, top + at * lane.height, time)),
     ...time.pauses.map((pause) => cutMark(pause, time, height)),
     ...time.lanes.flatMap(({ bars }) => bars.map((bar) => restartMark(bar, time, height))),
   ];
@@ -106,10 +107,8 @@ function orderLane(orders: readonly ExecutionGroup[], time: Timeline): readonly 
   return [title, ...attempts];
 }
 
-function laneMarks(bars: readonly TimelineBar[], top: number, time: Timeline): readonly string[] {
+function laneMarks({ label, type, bars }: TimelineLane, top: number, time: Timeline): readonly string[] {
   const rows = bars.map(({ execution }) => execution);
-  const [first] = rows;
-  if (first === undefined) return [];
   const middle = top + lane.height / 2;
   const spent = rows.reduce((sum, { took_ms }) => sum + took_ms, 0);
   const cost_usd = rows.reduce((sum, row) => sum + (row.cost_usd ?? 0), 0);
@@ -122,11 +121,11 @@ function laneMarks(bars: readonly TimelineBar[], top: number, time: Timeline): r
   const right = columns.label + columns.plot;
   return [
     `<path class="grid" d="M0 ${coordinate(top)}H${right + columns.total}" fill="none" stroke="${colours.line[0]}" stroke-width="0.4"/>`,
-    `<svg class="icon" x="0" y="${coordinate(middle - 7)}" width="14" height="14" viewBox="0 0 16 16" color="${colours.quiet[0]}">${kindLook(first.type).icon}</svg>`,
+    `<svg class="icon" x="0" y="${coordinate(middle - 7)}" width="14" height="14" viewBox="0 0 16 16" color="${colours.quiet[0]}">${kindLook(type ?? 'parallel').icon}</svg>`,
     svgText(
       [20, middle + 4],
       12,
-      cutToWidth(first.label, columns.label - 34, 12),
+      cutToWidth(label, columns.label - 34, 12),
       `class="label" fill="${colours.ink[0]}"`,
     ),
     ...bars.map((bar) => barMarks(bar, middle, time)),

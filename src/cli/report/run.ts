@@ -146,7 +146,7 @@ const pausedRows = (status: PausedWord): readonly Row[] => [
 ];
 
 function workRows(
-  { stages, failed_stages, retries, restarts = 0, denied = [], spent }: RunResult,
+  { stages, failed_stages, retries, restarts = 0, branches, denied = [], spent }: RunResult,
   paint: Paint,
 ): readonly Row[] {
   const nodes = [
@@ -157,11 +157,40 @@ function workRows(
   ];
   return [
     ['nodes', nodes.join(', ')],
+    ...(branches === undefined ? [] : branchRows(branches)),
     ...denied.map(({ node, calls }): Row => {
       const what = `${node}: ${oneLine(calls.join(', '), 160)}`;
       return ['denied', paint.yellow(`${what} (its permissions did not allow it)`)];
     }),
     ...(spent.calls > 0 ? [['spent', spentWords(spent)] as const] : []),
+  ];
+}
+
+const mostBranches = 5;
+
+/** How many branches there were, and why those failed that did. */
+function branchRows({ all, ended, latest }: NonNullable<RunResult['branches']>): readonly Row[] {
+  const { completed, failed, cancelled } = ended;
+  const counts = [
+    [completed, 'completed'],
+    [failed, 'failed'],
+    [cancelled, 'cancelled'],
+    [all - completed - failed - cancelled, 'not ended'],
+  ] as const;
+  const bad = latest.filter(({ status }) => status === 'failed');
+  return [
+    ['branches', counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ')],
+    ...bad
+      .slice(0, mostBranches)
+      .map(
+        ({ id, class: of, reason }): Row => [
+          '',
+          `${id}${of === null ? '' : ` (${of})`}: ${oneLine(reason, 160)}`,
+        ],
+      ),
+    ...(bad.length > mostBranches
+      ? [['', `and ${bad.length - mostBranches} more that failed`] as const]
+      : []),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** `.live.jsonl`: what the running node prints and its model says, for people who watch from another process. */
+/** `.live.jsonl`: what the running nodes print and their models say, for people who watch from another process. */
 import * as z from 'zod';
 import { once } from '../once.ts';
 

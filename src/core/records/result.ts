@@ -30,6 +30,30 @@ export type FloorState = (typeof floorStates)[number];
 export const isolations = ['launcher', 'phase', 'none'] as const;
 export type Isolation = (typeof isolations)[number];
 
+/** The branches of a run, without those of calls. */
+const branchCountsSchema = once(() =>
+  z.object({
+    all: z.int().nonnegative(),
+    ended: z.object({
+      completed: z.int().nonnegative(),
+      failed: z.int().nonnegative(),
+      cancelled: z.int().nonnegative(),
+    }),
+    latest: z
+      .array(
+        z.object({
+          id: z.string(),
+          node: z.string().describe('The node that opened it'),
+          status: z.enum(['completed', 'failed', 'cancelled', 'open']),
+          reason: z.string(),
+          class: z.enum(failureClasses).nullable(),
+          executions: z.int().nonnegative().describe('Of its nodes, without those of branches in it'),
+        }),
+      )
+      .describe('What each did the last time that it was opened; the latest 200'),
+  }),
+);
+
 /** What a result has of human gates. */
 const ofGates = once(() => ({
   question: questionSchema().exactOptional().describe('That a suspended run asks a person'),
@@ -70,6 +94,9 @@ export const runResultSchema = once(() =>
     stages: z.number().describe('Executions of nodes'),
     failed_stages: z.number().describe('Executions that ended in fail'),
     retries: z.number(),
+    branches: branchCountsSchema()
+      .exactOptional()
+      .describe('Branches that ran side by side; absent without any'),
     restarts: z.int().exactOptional().describe('Times that it took an edge with `loop_restart`'),
     denied: z
       .array(deniedCallsSchema())

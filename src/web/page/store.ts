@@ -21,13 +21,12 @@ export const events = signal<readonly StoredEvent[]>([]);
 /** True once all events up to now were received. */
 export const caughtUp = signal(false);
 
-/** What a running execution prints and says up to now. */
-export interface RunningTexts {
-  /** `NODE@VISIT` */
-  readonly of: string;
-  readonly texts: Readonly<Record<string, string>>;
-}
-export const liveTexts = signal<RunningTexts | null>(null);
+/** What a running execution prints and says up to now, by channel. */
+type RunningTexts = Readonly<Record<string, string>>;
+/** By `NODE@VISIT`: branches run at once. */
+const liveTexts = signal<ReadonlyMap<string, RunningTexts>>(new Map());
+export const liveTextsOf = ({ node, visit }: { node: string; visit: number }): RunningTexts | undefined =>
+  liveTexts.value.get(`${node}@${visit}`);
 
 /** A piece of what a running node prints. */
 interface LivePiece {
@@ -93,7 +92,7 @@ export function watchRun(id: string): () => void {
     if (runView.value?.run_id !== id) runView.value = null;
     runProblem.value = null;
     events.value = [];
-    liveTexts.value = null;
+    liveTexts.value = new Map();
     caughtUp.value = false;
   });
   const view = repeated(async () => {
@@ -120,6 +119,7 @@ export function watchRun(id: string): () => void {
     if (event.seq <= last) return;
     last = event.seq;
     arrived.push(event);
+    if (event.type === 'StageCompleted' || event.type === 'StageFailed') live.ended(String(event['node_id']));
   };
   const connect = () =>
     openFeed({
@@ -177,19 +177,20 @@ async function earlierEvents(
 }
 
 function liveWriter() {
-  let of = '';
-  let texts: Record<string, string> = {};
+  /** By node: an earlier execution of it has ended. */
+  const running = new Map<string, { readonly visit: number; readonly texts: Record<string, string> }>();
   const show = later(() => {
-    liveTexts.value = { of, texts: { ...texts } };
+    liveTexts.value = new Map(
+      [...running].map(([node, { visit, texts }]) => [`${node}@${visit}`, { ...texts }]),
+    );
   });
   return {
-    clear: () => {
-      texts = {};
-    },
+    clear: () => running.clear(),
+    ended: (node: string) => running.delete(node),
     add: ({ node, visit, channel, text, begins }: LivePiece) => {
-      const name = `${node}@${visit}`;
-      if (begins || name !== of) texts = {};
-      of = name;
+      const before = running.get(node);
+      const texts = begins || before?.visit !== visit ? {} : before.texts;
+      running.set(node, { visit, texts });
       const all = (texts[channel] ?? '') + text;
       texts[channel] = all.length > mostLive ? all.slice(all.indexOf('\n', mostLive / 2) + 1) : all;
       show();

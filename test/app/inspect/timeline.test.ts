@@ -7,7 +7,17 @@ const begin = Date.parse('2026-11-26T10:00:00Z');
 const iso = (seconds: number): string => new Date(begin + seconds * 1000).toISOString();
 const execution = (node: string, from: number, to: number | null, facts: Partial<ExecutionRow> = {}) =>
   ({
-    ...{ node, label: node, visit: 1, began_at: iso(from), model_ms: 0, took_ms: 2000, waits: [] },
+    ...{
+      node,
+      label: node,
+      branch: null,
+      type: 'tool',
+      visit: 1,
+      began_at: iso(from),
+      model_ms: 0,
+      took_ms: 2000,
+      waits: [],
+    },
     ended_at: to === null ? null : iso(to),
     ...facts,
   }) as ExecutionRow;
@@ -23,7 +33,7 @@ test('each node has a lane, each execution a bar, a running one until now or unt
     execution('plan', 4, null, { visit: 2 }),
   ];
   const lanesAt = (now?: number) =>
-    timelineOf(executions, now).lanes.map(({ node, bars }) => [node, spans(bars)]);
+    timelineOf(executions, now).lanes.map(({ id, bars }) => [id, spans(bars)]);
   expect(lanesAt(begin + 7000)).toEqual([
     [
       'plan',
@@ -35,6 +45,24 @@ test('each node has a lane, each execution a bar, a running one until now or unt
     ['verify', [[2, 4]]],
   ]);
   expect(lanesAt()[0]?.[1]).toContainEqual([4, 6]);
+});
+
+test('a branch has one lane for all its nodes; one of a single node looks like that node', () => {
+  const executions = [
+    execution('fan', 0, 1),
+    execution('a', 1, 4, { branch: 'a' }),
+    execution('b', 1, 3, { branch: 'b', label: 'Review' }),
+    execution('test', 4, 6, { branch: 'a' }),
+    execution('join', 6, 7),
+  ];
+  expect(
+    timelineOf(executions).lanes.map(({ id, label, type, bars }) => [id, label, type, bars.length]),
+  ).toEqual([
+    ['fan', 'fan', 'tool', 1],
+    ['a', 'a', null, 2],
+    ['b', 'Review', 'tool', 1],
+    ['join', 'join', 'tool', 1],
+  ]);
 });
 
 test('a bar has its attempts, the waits between them within it, and the share of model calls', () => {

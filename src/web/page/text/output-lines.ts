@@ -15,6 +15,10 @@ export function outputLines(text: string): readonly string[] {
   return lines.map(folded);
 }
 
+/** The last line that is not blank, without colours. */
+export const lastLine = (text: string): string =>
+  plainText(outputLines(text).findLast((line) => plainText(line).trim() !== '') ?? '').trim();
+
 /** The part of the lines that is shown: the last `most`, unless a line before them is wanted. `first` is the index of
  *  the first one, a multiple of `step`: the beginning of a growing text does not move with each line. */
 export function shownPart(

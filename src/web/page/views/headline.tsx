@@ -9,6 +9,7 @@ import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
 import { pathEnd, tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
+import { BranchCards } from './branches.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
 import { QuestionPanel } from './question.tsx';
@@ -25,6 +26,7 @@ export function Headline({ run }: { run: RunView }) {
       </div>
       {cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>}
       <QuestionPanel run={run} />
+      <BranchCards run={run} />
       <div class="buttons">
         <ActButtons run={run} />
         {run.status === 'running' && (

@@ -3,12 +3,12 @@ import type { ComponentChildren } from 'preact';
 import type { ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
 import { sizeWords } from '../../../core/amounts.ts';
 import { filePath } from '../api.ts';
-import { liveTexts } from '../store.ts';
+import { liveTextsOf } from '../store.ts';
 import { TextView } from './output.tsx';
 
 /** The prompt with the answer next to it, or the answer alone. */
 export function Conversation({ run, view, both }: { run: RunView; view: ExecutionView; both: boolean }) {
-  const live = liveTexts.value?.of === `${view.node}@${view.visit}` ? liveTexts.value.texts : undefined;
+  const live = liveTextsOf(view);
   const answer = view.answer?.text ?? live?.['answer'];
   const reasoning = view.answer === null ? live?.['reasoning'] : undefined;
   if (view.prompt === null && answer === undefined && reasoning === undefined)

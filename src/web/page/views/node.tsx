@@ -10,7 +10,7 @@ import { reconnected } from '../live.ts';
 import { address } from '../place.ts';
 import { executionPath, selectedExecution } from '../selection.ts';
 import { follow } from '../settings.ts';
-import { liveTexts, runViewAt, server } from '../store.ts';
+import { liveTextsOf, runViewAt, server } from '../store.ts';
 import { type NodeTab, pathOf } from '../text/address.ts';
 import { durationText, tokensText } from '../text/format.ts';
 import { openDialog } from './acts.tsx';
@@ -248,7 +248,7 @@ function Why({ run, row, view }: { run: RunView; row: ExecutionRow; view: Execut
 
 /** What is known of an execution before its page is read. */
 function Running({ row, tab }: { row: ExecutionRow; tab: NodeTab }) {
-  const live = liveTexts.value?.of === `${row.node}@${row.visit}` ? liveTexts.value.texts : undefined;
+  const live = liveTextsOf(row);
   const text = tab === 'output' ? live?.['stdout'] : tab === 'answer' ? live?.['answer'] : undefined;
   if (text !== undefined) return <TextView name={tab} text={text} live />;
   return problem.value === '' ? <p class="loading">Reading the execution…</p> : null;

@@ -1,5 +1,6 @@
 /** The executions of a run by work order, or by part of the pipeline; those of a plain pipeline in one list. */
 import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { countedItems } from '../../../core/amounts.ts';
@@ -17,17 +18,25 @@ const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());
 export function Orders({ run }: { run: RunView }) {
   const rows = new Map(run.executions.map((one) => [`${one.node}@${one.visit}`, one]));
   const orders = run.groups.some(({ kind }) => kind === 'order');
-  const [only] = run.groups;
+  const opened = new Map<string, ExecutionGroup[]>();
+  for (const group of run.groups) {
+    const by = group.opened_by ?? '';
+    opened.set(by, [...(opened.get(by) ?? []), group]);
+  }
+  // Branches and calls are shown after the execution that has opened them.
+  const groups = opened.get('') ?? [];
+  const [only] = groups;
+  const all = { run, rows, opened };
   return (
     <nav class="orders" aria-label={orders ? 'Work orders' : 'Nodes'}>
       <h2>{orders ? 'Work orders' : 'Nodes'}</h2>
-      {run.groups.length === 0 && <p class="quiet">Nothing has been executed.</p>}
-      {run.groups.length === 1 && only?.kind === 'part' ? (
-        <Attempts group={only} run={run} rows={rows} />
+      {groups.length === 0 && <p class="quiet">Nothing has been executed.</p>}
+      {groups.length === 1 && only?.kind === 'part' ? (
+        <Attempts group={only} {...all} />
       ) : (
         <ul>
-          {run.groups.map((group) => (
-            <Group key={group.id} group={group} run={run} rows={rows} />
+          {groups.map((group) => (
+            <Group key={group.id} group={group} {...all} />
           ))}
         </ul>
       )}
@@ -38,17 +47,21 @@ export function Orders({ run }: { run: RunView }) {
 interface Rows {
   readonly run: RunView;
   readonly rows: ReadonlyMap<string, ExecutionRow>;
+  /** Branches and calls, by `NODE@VISIT` of what has opened them. */
+  readonly opened: ReadonlyMap<string, readonly ExecutionGroup[]>;
 }
 
-function Group({ group, run, rows }: Rows & { group: ExecutionGroup }) {
+function Group({ group, ...all }: Rows & { group: ExecutionGroup }) {
+  const { run } = all;
   const at = address.value;
   const named = at.view === 'run' && at.group === group.id;
-  const selected = selectedExecution.value?.group === group.id;
+  const selected = holds(group, selectedExecution.value?.group, all);
   const open =
     unfolded.value.get(group.id) ??
     (named ||
       selected ||
       group.state === 'running' ||
+      group.state === 'suspended' ||
       (group.state === 'failed' && run.status !== 'completed'));
   const toggle = () => {
     unfolded.value = new Map(unfolded.value).set(group.id, !open);
@@ -71,7 +84,8 @@ function Group({ group, run, rows }: Rows & { group: ExecutionGroup }) {
         <span class="hidden">{lookOf(group.state).word}: </span>
         <span class="name" title={group.title}>
           {group.kind === 'order' && <strong>{group.id} </strong>}
-          {group.title === group.id ? '' : group.title}
+          {group.kind !== 'order' || group.title !== group.id ? group.title : ''}
+          {group.kind === 'branch' && group.title !== group.id && <span class="quiet"> {group.id}</span>}
         </span>
         {group.attempts.length > 1 && (
           <span class="quiet number" title={countedItems(group.attempts.length, 'attempt')}>
@@ -82,12 +96,23 @@ function Group({ group, run, rows }: Rows & { group: ExecutionGroup }) {
           {group.attempts.length > 0 ? durationText(group.took_ms + live) : lookOf(group.state).word}
         </span>
       </button>
-      {open && <Attempts group={group} run={run} rows={rows} />}
+      {open && <Attempts group={group} {...all} />}
     </li>
   );
 }
 
-function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
+/** Whether the group, or one of a branch in it, is the one of that id. */
+function holds(group: ExecutionGroup, id: string | undefined, all: Rows): boolean {
+  if (id === undefined || group.id === id) return id !== undefined;
+  if (all.opened.size < 2) return false;
+  const inner = group.attempts.flatMap(({ executions }) =>
+    executions.flatMap((name) => all.opened.get(name) ?? []),
+  );
+  return inner.some((one) => holds(one, id, all));
+}
+
+function Attempts({ group, ...all }: Rows & { group: ExecutionGroup }) {
+  const { run, rows, opened } = all;
   const several = group.attempts.length > 1;
   return (
     <ul class="attempts">
@@ -108,7 +133,20 @@ function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
           <ul class={several ? 'executions inner' : 'executions'}>
             {attempt.executions.map((name) => {
               const row = rows.get(name);
-              return row && <Execution key={name} row={row} run={run} />;
+              const inner = opened.get(name) ?? [];
+              return (
+                row && (
+                  <Execution key={name} row={row} run={run}>
+                    {inner.length > 0 && (
+                      <ul class="branches" aria-label={`Branches of ${name}`}>
+                        {inner.map((one) => (
+                          <Group key={one.id} group={one} {...all} />
+                        ))}
+                      </ul>
+                    )}
+                  </Execution>
+                )
+              );
             })}
           </ul>
         </li>
@@ -117,7 +155,15 @@ function Attempts({ group, run, rows }: Rows & { group: ExecutionGroup }) {
   );
 }
 
-function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
+function Execution({
+  row,
+  run,
+  children,
+}: {
+  row: ExecutionRow;
+  run: RunView;
+  children?: ComponentChildren;
+}) {
   const selected = selectedExecution.value;
   const here = selected?.node === row.node && selected.visit === row.visit;
   const state = row.state;
@@ -139,6 +185,7 @@ function Execution({ row, run }: { row: ExecutionRow; run: RunView }) {
         </span>
         <span class="quiet number">{durationText(row.took_ms + live)}</span>
       </a>
+      {children}
     </li>
   );
 }

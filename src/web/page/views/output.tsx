@@ -7,7 +7,7 @@ import { countedItems, sizeWords } from '../../../core/amounts.ts';
 import { filePart, filePath, requestMessage } from '../api.ts';
 import { fragment } from '../place.ts';
 import { follow } from '../settings.ts';
-import { liveTexts } from '../store.ts';
+import { liveTextsOf } from '../store.ts';
 import { lineOf } from '../text/address.ts';
 import { ansiReader } from '../text/ansi.ts';
 import { linesWith, outputLines, shownPart } from '../text/output-lines.ts';
@@ -20,7 +20,7 @@ const mostBytes = 8_000_000;
 
 /** What the programs of an execution printed, or print. */
 export function Output({ run, view }: { run: RunView; view: ExecutionView }) {
-  const live = liveTexts.value?.of === `${view.node}@${view.visit}` ? liveTexts.value.texts : undefined;
+  const live = liveTextsOf(view);
   if (view.state === 'running' && live !== undefined) {
     const channels = ['stdout', 'stderr'].filter((name) => live[name] !== undefined);
     if (channels.length > 0)

@@ -11,16 +11,35 @@ import { Ago, Command } from './parts.tsx';
 
 type Given = { readonly choice?: string; readonly text?: string };
 
+/** A form for each question that is open. */
 export function QuestionPanel({ run }: { run: RunRow }) {
-  const { question } = run;
-  if (question === null) return null;
+  const { questions } = run;
+  if (questions.length === 0) return null;
+  const keyed = run.question?.id;
   return (
-    <section key={question.id} class="question" aria-label="Question">
+    <div class="questions">
+      {questions.map((question) => (
+        <AskedQuestion key={question.id} run={run} question={question} hasKeys={question.id === keyed} />
+      ))}
+    </div>
+  );
+}
+
+type Asked = {
+  readonly run: RunRow;
+  readonly question: OpenQuestion;
+  /** The keys of the keyboard select its options: of several questions those of the first. */
+  readonly hasKeys: boolean;
+};
+
+function AskedQuestion({ run, question, hasKeys }: Asked) {
+  return (
+    <section class="question" aria-label={`Question ${question.id}`}>
       <h2 class="quiet">{question.answer === null ? `${question.id} asks` : `${question.id} asked`}</h2>
       <After question={question} />
       <p class="question-text">{question.text}</p>
       {question.answer === null ? (
-        <AnswerForm run={run} question={question} />
+        <AnswerForm run={run} question={question} hasKeys={hasKeys} />
       ) : (
         <p>
           Answered {giverWords(question.answer)}: <strong>{question.answer.words}</strong>. The run takes the
@@ -50,14 +69,14 @@ function After({ question: { after } }: { question: OpenQuestion }) {
   );
 }
 
-function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) {
+function AnswerForm({ run, question, hasKeys }: Asked) {
   const busy = useSignal(false);
   const problem = useSignal('');
   const done = useSignal('');
   const element = useRef<HTMLFormElement>(null);
   // Null until the server has answered.
   const isReadOnly = server.value?.read_only ?? null;
-  useEffect(() => addKeys(keysOf(question, element)), [question.id]);
+  useEffect(() => (hasKeys ? addKeys(keysOf(question, element)) : undefined), [question.id, hasKeys]);
   const send = async (given: Given) => {
     busy.value = true;
     problem.value = '';
@@ -90,7 +109,7 @@ function AnswerForm({ run, question }: { run: RunRow; question: OpenQuestion }) 
               type="button"
               data-key={key}
               disabled={blocked}
-              aria-keyshortcuts={key}
+              aria-keyshortcuts={hasKeys ? key : undefined}
               onClick={() => void send({ choice: key })}
             >
               <kbd>{key}</kbd> {label}

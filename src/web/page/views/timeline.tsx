@@ -90,9 +90,9 @@ function Plot({ run, timeline, shown, pointed }: PlotProps) {
     addEventListener('pointermove', move);
     addEventListener('pointerup', end);
   };
-  const lanes = timeline.lanes.map(({ node, bars }) => ({
-    node,
-    label: bars[0]?.execution.label ?? node,
+  const lanes = timeline.lanes.map(({ id, label, type, bars }) => ({
+    id,
+    label: type === null ? `Branch ${label}` : label,
     bars: bars.filter((bar) => timeline.at(bar.to) >= from && timeline.at(bar.from) <= to),
   }));
   return (
@@ -100,9 +100,9 @@ function Plot({ run, timeline, shown, pointed }: PlotProps) {
       <Axis timeline={timeline} shown={shown.value} place={place} />
       <div class="lanes">
         <ul class="lane-names">
-          {lanes.map(({ node, label }) => (
-            <li key={node} title={label}>
-              {node}
+          {lanes.map(({ id, label }) => (
+            <li key={id} title={label}>
+              {id}
             </li>
           ))}
         </ul>
@@ -116,10 +116,13 @@ function Plot({ run, timeline, shown, pointed }: PlotProps) {
             />
           ))}
           <ul>
-            {lanes.map(({ node, bars }) => (
-              <li key={node} class="lane">
+            {lanes.map(({ id, bars }) => (
+              <li key={id} class="lane">
                 {laneItems(bars, timeline.at, (to - from) / 500).map((item) => (
-                  <Item key={item[0]?.execution.visit} {...{ run, item, place, pointed, shown, timeline }} />
+                  <Item
+                    key={item[0] && nameOf(item[0].execution)}
+                    {...{ run, item, place, pointed, shown, timeline }}
+                  />
                 ))}
               </li>
             ))}
@@ -154,6 +157,7 @@ function Axis({ timeline, shown, place }: { timeline: Timeline; shown: Part; pla
   );
 }
 
+const nameOf = ({ node, visit }: ExecutionRow): string => `${node}@${visit}`;
 const iso = (time: number): string => new Date(time).toISOString();
 
 type Place = (time: number) => number;
