@@ -223,7 +223,7 @@ function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateCh
   const context = mergedContext(before, facts, outcome);
   const isWork = isAgentType(facts.type) || isOwnType(facts.type);
   const setter = facts.type === 'tool' ? 'tool' : isWork ? 'agent' : 'engine';
-  const set = facts.type === 'conditional' ? [] : Object.keys(outcome.updates);
+  const set = passesOn(before, facts) ? [] : Object.keys(outcome.updates);
   return {
     node: facts.node,
     visit: (own(before.visits, facts.node) ?? 0) + 1,
@@ -236,7 +236,7 @@ function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateCh
       steps: before.steps + 1,
       last_completed_node: facts.node,
       last_outcome: outcome,
-      last_failure: lastFailure(before.last_failure, facts, outcome),
+      last_failure: lastFailure(before, facts, outcome),
       next_node: null,
       arrived: before.arrived,
       at: facts.at,
@@ -244,9 +244,14 @@ function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateCh
   };
 }
 
+/** Whether the outcome is that of the node before. A diamond in which branches meet has one itself. */
+const passesOn = ({ fork }: RunState, { type, node }: StepFacts): boolean =>
+  type === 'conditional' && fork?.join !== node;
+
 /** The failure that counts after the node: its own, that of an earlier one, or none. */
-function lastFailure(last: LastFailure | null, facts: StepFacts, outcome: Outcome): LastFailure | null {
-  if (outcome.status === 'fail' && facts.type !== 'conditional') {
+function lastFailure(before: RunState, facts: StepFacts, outcome: Outcome): LastFailure | null {
+  const { last_failure: last } = before;
+  if (outcome.status === 'fail' && !passesOn(before, facts)) {
     const { attribution, command } = outcome;
     // A tool that reports class `agent` has checked a model's answer, which is then the final cause.
     const output = facts.type === 'tool' && outcome.class === 'agent' ? 'output' : null;
@@ -277,7 +282,7 @@ function clears(last: LastFailure | null, facts: StepFacts, outcome: Outcome): b
 
 function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
-  const failed = outcome.status === 'fail' && facts.type !== 'conditional';
+  const failed = outcome.status === 'fail' && !passesOn(before, facts);
   // A later failure replaces all keys of an earlier one.
   if (failed || clears(before.last_failure, facts, outcome)) {
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];

@@ -313,6 +313,8 @@ export const synonyms: Readonly<Record<string, string>> = {
   default_choice: 'human.default_choice',
   human_default_choice: 'human.default_choice',
   human_timeout_seconds: 'human.timeout',
+  join_k: 'k',
+  quorum_ratio: 'quorum_fraction',
 };
 
 const float = /^[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?$/i;

@@ -5,6 +5,7 @@ import { succeeded } from '../core/outcome.ts';
 import { plainSuccess } from '../core/possible-outcomes.ts';
 import { fanOutAttributes, joinAttributes } from '../core/settings/join.ts';
 import { commonAttributes } from '../core/settings/node.ts';
+import { joinCodes, joinFindings } from './join-findings.ts';
 
 export const parallel = kind({
   type: fanOutType,
@@ -14,5 +15,7 @@ export const parallel = kind({
   executable: false,
   attributes: { ...commonAttributes, ...fanOutAttributes, ...joinAttributes },
   outcomes: () => [plainSuccess],
+  codes: joinCodes,
+  check: joinFindings,
   run: async () => succeeded(),
 });

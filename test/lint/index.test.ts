@@ -61,9 +61,25 @@ const gate = (edges: string, attrs = '') =>
     `${ends} ask [shape=hexagon, label="Go?"${attrs === '' ? '' : `, ${attrs}`}]; start -> ask; ${edges}`,
   );
 
+/** Two branches of a fan-out with these attributes. */
+const forked = (attrs: string, join = ''): string =>
+  whole(
+    `${ends} f [shape=component, ${attrs}]; a [label=a]; b [label=b]; j [shape=tripleoctagon${join}]; start -> f -> a -> j -> exit; f -> b -> j`,
+  );
+
 type Row = readonly [code: string, pipeline: string, under: string];
 const bad: readonly Row[] = [
   ['wait-duration', around('shape=insulator'), 'a'],
+  ['join-count', forked('join_policy=k_of_n'), 'k_of_n'],
+  ['join-count', forked('join_policy=k_of_n, join_k=3'), '3'],
+  ['join-count', forked('label=f', ', join_policy=K_OF_N'), 'K_OF_N'],
+  ['attribute-value', forked('join_policy=some'), 'some'],
+  ['attribute-value', forked('quorum_fraction=1.5'), '1.5'],
+  [
+    'unset-key',
+    edge('condition="context.parallel.results.a.outcome=success"'),
+    'context.parallel.results.a.outcome',
+  ],
   ['gate-options', gate(''), 'ask'],
   ['gate-yes-no', gate('ask -> exit', 'mode=yes_no'), 'yes_no'],
   ['gate-default', gate('ask -> exit [label=Go]', 'human.default_choice=later'), 'later'],
@@ -320,6 +336,7 @@ test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
 
 const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['wait-duration', around('shape=insulator, duration=10m')],
+  ['join-count', forked('join_policy=k_of_n, k=2')],
   ['start-count', whole('start; exit; start -> exit')],
   ['start-count', whole('begin [type=start]; end; begin -> end')],
   ['exit-missing', whole('start; done [type=exit]; start -> done')],
