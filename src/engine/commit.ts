@@ -4,17 +4,18 @@ import { viewOf } from '../core/fork.ts';
 import { isAgentType } from '../core/graph.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
-import type { BranchStoppedFacts, StoppedRecord } from '../core/records/journal.ts';
+import type { BranchStoppedFacts, CommittedFacts, StoppedRecord } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import { failing, recordedEnd } from '../core/step.ts';
 import { head } from '../platform/files/read.ts';
 import { hashArtifacts, keepJson } from '../run/artifacts.ts';
 import { closeVisit, openVisit } from '../run/node-directory.ts';
 import { workHash } from '../run/recorded-executions.ts';
-import { statusOf, viewRecordsOf } from '../run/view-records.ts';
+import { stateBeforeLine, statusOf, viewRecordsOf } from '../run/view-records.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type EventWriter, eventWriter, viewPlaces, visitOf } from './event-log.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import type { RunProgress } from './run-lane.ts';
 import { threadRecord } from './threads.ts';
 
 /** Bytes of a failure's summary in the log. */
@@ -38,11 +39,8 @@ export interface RunRecords {
   readonly writer: EventWriter;
   /** Milliseconds of the run so far, over all resumes. */
   elapsed(): number;
-  /** Prepares the node's directory and records the start. `begins`: nothing was executed in its branch yet. */
-  begin(
-    next: NextExecution,
-    before: Pick<RunState, 'context'> & { readonly begins: boolean },
-  ): Promise<Execution>;
+  /** Prepares the node's directory and records the start. */
+  begin(next: NextExecution, progress: RunProgress): Promise<Execution>;
   /** After all processes of the execution have ended: closes the node's directory, and writes its `status.json`. */
   close(execution: Execution, outcome: Outcome): Promise<void>;
   /** Commits the execution onto the run's state, then writes its records of the views. Returns the new state. */
@@ -61,17 +59,29 @@ export function openRecords(run: Run): RunRecords {
   const { branch } = run;
   const inBranch = branch === undefined ? {} : { branch };
 
+  const committed = (line: CommittedFacts, before: RunState, log = () => {}): Promise<RunState> => {
+    const records = viewRecordsOf(line, stateBeforeLine(before, line), places);
+    return journal.commit(line, before, (at) => {
+      log();
+      writer.append(records, at);
+    });
+  };
+
   return {
     writer,
     elapsed,
-    async begin(next, { context: contextBefore, begins }) {
-      const { node, kind, visit, state } = next;
+    async begin(next, progress) {
+      const { node, kind, visit } = next;
       const nodeDir = layout(run.runDir).node(node.id);
       const earlierVisits = await openVisit(nodeDir, visit, run.marker);
-      const at = clock.now().toISOString();
-      const line = { type: 'Began', at, node: node.id, node_type: kind.type, visit, ...inBranch } as const;
-      journal.note(line);
-      writer.append(viewRecordsOf(line, { ...state, context: contextBefore, begins }, places));
+      const about = { node: node.id, node_type: kind.type, visit, ...inBranch };
+      // Not while another line is committed: the views have what lines give in their order.
+      await progress.inTurn(async () => {
+        const line = { type: 'Began', at: clock.now().toISOString(), ...about } as const;
+        journal.note(line);
+        writer.append(viewRecordsOf(line, stateBeforeLine(progress.state, line), places));
+      });
+      const { context: contextBefore } = viewOf(progress.state, branch);
       return { ...next, nodeDir, earlierVisits, began: clock.monotonic(), contextBefore };
     },
     async close({ kind, nodeDir, visit, earlierVisits }, outcome) {
@@ -98,17 +108,12 @@ export function openRecords(run: Run): RunRecords {
       if (step.change.now.last_outcome.status === 'fail' || step.decision.do !== 'run')
         await run.flusher?.now();
       // Events must not report an execution that a resume would repeat.
-      const state = await journal.commit(line, stateBefore);
-      logEnd(run, decided);
-      writer.append(viewRecordsOf(line, viewOf(stateBefore, branch), places));
-      return state;
+      return committed(line, stateBefore, () => logEnd(run, decided));
     },
     async stopBranch(facts, stateBefore) {
       const line = { type: 'BranchStopped', at: clock.now().toISOString(), ...facts } as const;
       await run.flusher?.now();
-      const state = await journal.commit(line, stateBefore);
-      writer.append(viewRecordsOf(line, viewOf(stateBefore, facts.branch), places));
-      return state;
+      return committed(line, stateBefore);
     },
     async end(at, stop, branches = {}) {
       const { line, end } = stopOf(stop, String(run.signal.reason));
@@ -119,9 +124,7 @@ export function openRecords(run: Run): RunRecords {
       await run.flusher?.now();
       const ofBranches = Object.keys(branches).length === 0 ? {} : { branches };
       const stopped = { type: 'Stopped', ...now, ...cut, ...line, ...ofBranches } as const;
-      const state = await journal.commit(stopped, at);
-      writer.append(viewRecordsOf(stopped, at, places));
-      return { state, ...end };
+      return { state: await committed(stopped, at), ...end };
     },
   };
 }

@@ -128,7 +128,7 @@ function changes(before: Context, after: Context): VisitFacts['context'] {
 /** Writes the events and trace records of a run. */
 export type EventWriter = ReturnType<typeof eventWriter>;
 
-/** Appends records to the views, with the journal's last line; passes events to the watcher. */
+/** Appends records to the views, each with a line of the journal; passes events to the watcher. */
 export function eventWriter({
   clock,
   watcher,
@@ -137,12 +137,11 @@ export function eventWriter({
   journal,
   branch,
 }: Pick<Run, 'clock' | 'watcher' | 'events' | 'trace' | 'branch'> & {
-  readonly journal: Pick<Run['journal'], 'mark'>;
+  readonly journal: Pick<Run['journal'], 'viewed'>;
 }) {
   const stamped = <T extends { readonly type: string }>({ type, ...rest }: T) =>
     ({ schema_version: 1, type, at: clock.now().toISOString(), ...rest }) as const;
-  const append = (records: ViewRecords): void => {
-    const line = journal.mark().records;
+  const append = (records: ViewRecords, line = journal.viewed()): void => {
     for (const record of records.events) {
       events.append(record, line);
       watcher.event(record);
@@ -158,7 +157,7 @@ export function eventWriter({
     async trace(facts: TraceFacts): Promise<void> {
       append({ events: [], trace: [stamped(facts) as TraceRecord] });
     },
-    /** What the journal's last line gives. */
+    /** What a line of the journal gives, with its number; by default that of the last one. */
     append,
   };
 }

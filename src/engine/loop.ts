@@ -1,7 +1,7 @@
 /** The run loop: from the checkpoint's next node to an end. */
 import type { RunEnd, RunEnding, RunPlan, Stop } from '../core/decision.ts';
 import { shortText, shown } from '../core/diagnostic.ts';
-import { branchBegins, hasOpenBranches } from '../core/fork.ts';
+import { hasOpenBranches } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
 import { type Outcome, pausedBy, type SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
@@ -42,8 +42,7 @@ export async function runLane(lane: RunLane): Promise<LaneEnd> {
     const state = stateOf(lane);
     const next = await planned(run, state, records.elapsed());
     if (next.do !== 'execute') return { stop: next, snapshot };
-    const begins = run.branch !== undefined && branchBegins(progress.state, run.branch);
-    const execution = await records.begin(next, { context: state.context, begins });
+    const execution = await records.begin(next, progress);
     const executed = await executeNode(run, records, execution, snapshot);
     const decided = await progress.inTurn(() => conclude({ ...lane, run }, execution, executed, snapshot));
     if ('do' in decided) return { stop: decided, cutMs: timeOf(run, execution, state), snapshot };

@@ -96,7 +96,7 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly events: ViewFile;
   readonly trace: ViewFile;
   /** Rejects if another process has taken over the run. */
-  readonly journal: Pick<RunJournal, 'note' | 'commit' | 'mark'>;
+  readonly journal: Pick<RunJournal, 'note' | 'commit' | 'mark' | 'viewed'>;
   /** Flushes the files of executions within a second or so, while the run continues. */
   readonly flusher?: Pick<BackgroundFlush, 'add' | 'now'>;
   readonly signal: AbortSignal;

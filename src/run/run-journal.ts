@@ -8,6 +8,7 @@ import type { Exchange } from '../core/records/exchange.ts';
 import type { Fork } from '../core/records/fork.ts';
 import type {
   BranchStoppedFacts,
+  CommittedFacts,
   JournalLine,
   LineFacts,
   ResumedRecord,
@@ -163,7 +164,7 @@ const endOfVisit = ({ spent, ended }: VisitFacts): Partial<RunState> => ({
 /** The state after a stop or a resume. Why a run was suspended, and what it asks a person, is kept until an execution is committed. */
 function changedBy<S extends RunState>(
   state: S,
-  line: Extract<Commit, { type: 'Stopped' | 'Resumed' }> & { readonly epoch: number },
+  line: Extract<CommittedFacts, { type: 'Stopped' | 'Resumed' }> & { readonly epoch: number },
 ): S {
   const { epoch, at, elapsed_ms, spent, cut_ms } = line;
   const { cut_ms: _, parked, ...before } = state;
@@ -188,17 +189,17 @@ function changedBy<S extends RunState>(
   return changed;
 }
 
-/** The lines that are flushed and change the state. */
-type Commit = Extract<LineFacts, { type: 'Start' | 'Visit' | 'BranchStopped' | 'Stopped' | 'Resumed' }>;
-
 /** The journal of a run that is executed, and its checkpoint. */
 export interface RunJournal {
   /** Appends a line that is not flushed by itself: an execution has begun, a call was paid, an agent answered, a copied execution. */
   note(facts: LineFacts): void;
   /** Answers the state after the line, when it is on the disk; the checkpoint is replaced, but not flushed. Changes the maps of
-   *  `state` in place. */
-  commit(facts: Commit, state: RunState): Promise<RunState>;
+   *  `state` in place. `view` is called with the number of the line, before any other line is committed, to write what the line gives
+   *  to the views. */
+  commit(facts: CommittedFacts, state: RunState, view?: (line: number) => void): Promise<RunState>;
   mark(): JournalMark;
+  /** The number of the last line that has given its records to the views: while another one is committed, that before it. */
+  viewed(): number;
   /** All executions so far. */
   visits(): Visits;
   close(): Promise<void>;
@@ -221,6 +222,7 @@ export async function openRunJournal(
   );
   const completed = completedNodes(from?.checkpoint.completed_nodes ?? []);
   const visits = visitsAmong(from?.records ?? [], from?.calls ?? []);
+  let pending: number | undefined;
   const note = (line: LineFacts): void => {
     journal.append({ schema_version: journalVersion, ...line });
     if (line.type === 'CallStarted') visits.call(line);
@@ -231,18 +233,23 @@ export async function openRunJournal(
   };
   return {
     note,
-    async commit(facts, state) {
+    async commit(facts, state, view = () => {}) {
       await flushNamed();
       note(facts);
+      const line = journal.mark().records;
+      pending = line;
       await journal.flush();
       const next =
         facts.type === 'Visit' || facts.type === 'BranchStopped'
           ? afterRecord(state, { ...facts, epoch })
           : changedBy(state, { ...facts, epoch } as Parameters<typeof changedBy>[1]);
       await writeCheckpoint(at.checkpoint, next, completed.now(), journal.mark());
+      view(line);
+      pending = undefined;
       return next;
     },
     mark: () => journal.mark(),
+    viewed: () => (pending === undefined ? journal.mark().records : pending - 1),
     visits: () => visits.now(journal.mark()),
     close: () => journal.close(),
   };

@@ -87,13 +87,13 @@ export function* viewRecordsFrom(
     if (state === undefined) continue;
     const isCopied = isRecord && line.type !== 'Start' && count <= copied;
     if (line.seq >= from && !isCopied)
-      yield { line, records: viewRecordsOf(line, seenBy(state, line), places) };
+      yield { line, records: viewRecordsOf(line, stateBeforeLine(state, line), places) };
     if (line.type === 'Visit' || line.type === 'BranchStopped') addRecord(state, line);
   }
 }
 
-/** The state as the branch of a line sees it. */
-function seenBy(state: RunState, line: JournalLine): StateBefore {
+/** The state as the branch of a line sees it: what its records need. */
+export function stateBeforeLine(state: RunState, line: LineFacts): StateBefore {
   const branch = 'branch' in line ? line.branch : undefined;
   return branch === undefined ? state : { ...viewOf(state, branch), begins: branchBegins(state, branch) };
 }

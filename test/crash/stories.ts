@@ -67,6 +67,41 @@ const nodes: Story = {
   code: 0,
 };
 
+/** Branches, one after the other so that the order is the same each time: two change one file, one fails, one has branches itself,
+ *  one begins anew. The join is a node that also runs as itself, and sends the run back to the branches once. */
+const branches: Story = {
+  name: 'branches',
+  files: {
+    ...workdir,
+    'work/shared.txt': '1\n2\n3\n4\n5\n6\n7\n8\n9\n',
+    'p.dot': `digraph branches {
+  start [shape=Mdiamond]
+  fan   [shape=component, max_parallel=1]
+  a     [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> a.txt; sed -i 's/^1$/one/' shared.txt"]
+  a2    [shape=parallelogram, tool_command="${ledger}; echo a2 >> a.txt; rm -f lib/deep/a.txt; echo '{\\"context_updates\\":{\\"from\\":\\"a\\"}}' > $FACTORY_OUTPUT"]
+  b     [shape=parallelogram, goal_gate=true, retry_target=b, tool_command="${ledger}; echo b >> out.txt; sed -i 's/^9$/nine/' shared.txt; test $FACTORY_VISIT -ge 2"]
+  c     [shape=component, max_parallel=1]
+  c1    [shape=parallelogram, tool_command="${ledger}; echo c1 > c1.txt; exit 1"]
+  c2    [shape=parallelogram, tool_command="${ledger}; echo c2 > c2.txt; test $FACTORY_VISIT -ge 2"]
+  meet  [shape=parallelogram, tool_command="${ledger}; ls > meet.txt"]
+  check [shape=parallelogram, tool_command="${ledger}; ls > seen.txt; test $FACTORY_VISIT = 2"]
+  done  [shape=Msquare]
+  start -> fan
+  fan -> a -> a2 -> check
+  fan -> b -> check
+  fan -> c
+  c -> c1 -> meet
+  c -> c2 -> meet
+  c2 -> c2 [condition="outcome=fail", loop_restart=true]
+  meet -> check
+  check -> done [condition="outcome=success"]
+  check -> fan [condition="outcome=fail"]
+}`,
+  },
+  flags: ['--workdir', 'work', '--agent', 'fake'],
+  code: 0,
+};
+
 /** Prepared answers, a loop that fixes a failure, and an end in a failing exit. */
 const answers: Story = {
   name: 'answers',
@@ -327,5 +362,15 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     .replace('@../prompts/propose.md', '@propose.md')
     .replace('../examples/linkcheck/agent.json', 'agent.json');
   const propose = await read('prompts/propose.md');
-  return [nodes, answers, sealed, orders(build, propose), parks, gates, forks, delivers(build, propose)];
+  return [
+    nodes,
+    branches,
+    answers,
+    sealed,
+    orders(build, propose),
+    parks,
+    gates,
+    forks,
+    delivers(build, propose),
+  ];
 }

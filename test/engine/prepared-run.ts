@@ -120,8 +120,9 @@ export async function prepared(
     journal: {
       note: (line) => journal.note(line),
       mark: () => journal.mark(),
-      commit: async (line, before) => {
-        const after = await journal.commit(line, before);
+      viewed: () => journal.viewed(),
+      commit: async (line, before, view) => {
+        const after = await journal.commit(line, before, view);
         if (line.type === 'Visit') more.saved?.(structuredClone(after));
         return after;
       },

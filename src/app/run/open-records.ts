@@ -55,7 +55,8 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
   const journal: Run['journal'] = {
     note: (line) => written.note(line),
     mark: () => written.mark(),
-    commit: async (line, before) => {
+    viewed: () => written.viewed(),
+    commit: async (line, before, view) => {
       lock.assertOwner();
       if (!(await lock.stillOwner())) {
         const { locks } = layout(runDir);
@@ -63,7 +64,7 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
           `the lock of run ${manifest.run_id} is gone: ${locks} was removed or taken over; this process stops`,
         );
       }
-      return written.commit(line, before);
+      return written.commit(line, before, view);
     },
   };
   const asks = agentNodes(task.terms.graph).length > 0;

@@ -94,5 +94,10 @@ export type LineFacts = JournalLine extends infer L
     : never
   : never;
 export type VisitFacts = Extract<LineFacts, { type: 'Visit' }>;
+/** The lines that are flushed and change the state. */
+export type CommittedFacts = Extract<
+  LineFacts,
+  { type: 'Start' | 'Visit' | 'BranchStopped' | 'Stopped' | 'Resumed' }
+>;
 export type BranchStoppedFacts = Extract<LineFacts, { type: 'BranchStopped' }>;
 export type ExchangeFacts = Extract<LineFacts, { type: 'Exchange' }>;
