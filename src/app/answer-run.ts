@@ -7,7 +7,6 @@ import { openQuestions } from '../core/fork.ts';
 import { optionsChosen, takesEmptyText } from '../core/human-gate.ts';
 import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
-import { epochVariable } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import {
   type Answer,
@@ -18,12 +17,10 @@ import {
   questionIdOf,
   type TakenAnswer,
 } from '../core/records/question.ts';
-import { descendsFrom } from '../platform/process/table.ts';
 import { linkAnswer, readAnswer } from '../run/answer-files.ts';
 import { openRun } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
-import { thisUser } from './acts.ts';
-import { processMarker } from './run/run-state.ts';
+import { giverName, isInsideRun } from './given.ts';
 
 export type AnswerRequest = {
   /** Id of the question, `NODE@VISIT`; by default the only open one. */
@@ -48,7 +45,7 @@ export async function answerRun(
   const recorded = await openRun(runDir).stored();
   if ('problems' in recorded) return recorded;
   const { manifest, history } = recorded;
-  if (isInside(runDir, manifest))
+  if (isInsideRun(runDir, manifest))
     return refused(
       'answer-inside',
       `this is a process of run ${manifest.run_id} itself: its nodes cannot answer its questions`,
@@ -74,7 +71,7 @@ export async function answerRun(
     question: question.id,
     ...given,
     ...(text === undefined ? {} : { text: mask(text) }),
-    by: mask(request.by?.replace(/\s+/g, ' ').trim() || thisUser()).slice(0, longestAnswer.by),
+    by: mask(giverName(request.by)).slice(0, longestAnswer.by),
     at: at.toISOString(),
     from: request.from,
     question_sha256: questionHash(question),
@@ -88,12 +85,6 @@ export async function answerRun(
       1,
     );
   return first === answer ? { answer, question } : answeredBefore(question, first);
-}
-
-/** Whether this process was started by a node of the run, as far as the system tells. */
-function isInside(runDir: string, manifest: Manifest): boolean {
-  const marker = processMarker(runDir, manifest);
-  return descendsFrom([`FACTORY_RUN_MARKER=${marker}`, `${epochVariable(marker)}=`]);
 }
 
 function openQuestion(

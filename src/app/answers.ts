@@ -1,7 +1,7 @@
 /** What commands answer with: `--json` prints it, and the endpoint of the same name serves it. Fields are only ever added. */
 import * as z from 'zod';
 import { once } from '../core/once.ts';
-import { causeSchema, givenAnswerSchema, runRowSchema } from './inspect/shapes.ts';
+import { causeSchema, givenAnswerSchema, noteRowSchema, runRowSchema } from './inspect/shapes.ts';
 
 const version = { schema_version: z.literal(1) };
 
@@ -185,6 +185,16 @@ export const answerReportSchema = once(() =>
   }),
 );
 export type AnswerReport = z.infer<ReturnType<typeof answerReportSchema>>;
+
+/** `factory steer` */
+export const steerReportSchema = once(() =>
+  z.object({
+    ...act,
+    note: noteRowSchema(),
+    next: z.string().describe('The command to run next; empty if there is none'),
+  }),
+);
+export type SteerReport = z.infer<ReturnType<typeof steerReportSchema>>;
 
 /** `factory deliver` */
 export const deliveryReportSchema = once(() =>

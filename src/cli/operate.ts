@@ -36,6 +36,26 @@ export const operateVerbs: readonly Verb[] = [
     load: async () => (await import('./answer.ts')).answerCommand,
   },
   {
+    usage: 'steer <run> <text>',
+    about: 'Give the next agent of a run a note; it is at the end of its prompt',
+    examples: [
+      'steer latest "Keep the old file format"',
+      'steer latest "Use less ink" --branch draw --by ada',
+    ],
+    exits: {
+      0: 'the note waits for the next agent',
+      1: 'the run has ended',
+      2: 'no such run or branch, or no agent; nothing was written',
+    },
+    options: () => [
+      option('--branch <branch>', 'only for agents of this branch: the id of its first node', notEmpty),
+      option('--by <name>', 'who gives it (default: the name of the user)', notEmpty),
+      runsdir(),
+      json(),
+    ],
+    load: async () => (await import('./steer.ts')).steerCommand,
+  },
+  {
     usage: 'stop <run>',
     about: 'Stop a running run, as Ctrl-C does; it can be resumed',
     examples: ['stop latest'],

@@ -10,9 +10,16 @@ import type { Clock } from '../core/contracts/clock.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { findNamed, usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
-import { executionText, nodeTable, orderTable, settingRows, standingText } from './report/inspect.ts';
+import {
+  executionText,
+  nodeTable,
+  noteWords,
+  orderTable,
+  settingRows,
+  standingText,
+} from './report/inspect.ts';
 import { askedText } from './report/question.ts';
-import { type Paint, painter, rowsText, summary } from './report/run.ts';
+import { foreign, type Paint, painter, rowsText, summary } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
 export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
@@ -65,6 +72,7 @@ function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo
   const texts = [
     nodeTable(view.nodes, paint, width).join('\n'),
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
+    ...(view.notes.length > 0 ? [view.notes.map((note) => foreign(noteWords(note), '  ')).join('\n')] : []),
     isIts ? summary({ ...result, next: '' }, paint) : standingText(view, history.checkpoint.steps, paint),
   ];
   const rows = [

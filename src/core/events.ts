@@ -202,6 +202,18 @@ export const runEventSchema = once(() =>
     z
       .object({
         ...base(),
+        type: z.literal('StageSteered'),
+        ...ofNode(),
+        visit: z.number(),
+        note: z.number(),
+        text: z.string(),
+        by: z.string(),
+        from: z.enum(answerSources),
+      })
+      .describe('The prompts of this execution had a note of a person.'),
+    z
+      .object({
+        ...base(),
         type: z.literal('InterviewTimeout'),
         ...ofNode(),
         question: z.string(),

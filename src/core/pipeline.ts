@@ -9,6 +9,9 @@ import { present } from './settings/types.ts';
 export const agentNodes = (graph: Graph): readonly Node[] =>
   [...allNodes(graph).values()].filter(({ type }) => isAgentType(type));
 
+/** Whether a run of the graph may ask an agent. */
+export const asksAgents = (graph: Graph): boolean => agentNodes(graph).length > 0;
+
 export const backendOf = ({ settings }: Node): string => settings['agent.backend'] ?? '';
 
 /** What a node says of its agent: nodes that say the same have the same one. Empty for the agent of the run. */

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Confinement, type SandboxLevel, systemFolders } from '../core/contracts/sandbox.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { asksPeople } from '../core/human-gate.ts';
+import { asksAgents } from '../core/pipeline.ts';
 import {
   type ConfinementRequest,
   certificatesIn,
@@ -140,8 +141,11 @@ export function confinementOf(
     },
     request,
   );
-  // A node that may change the run must not answer its questions.
-  const answers = own.access === 'run' && asksPeople(graph) ? [at.answers] : [];
+  // A node that may change the run must not answer its questions, nor steer its agents.
+  const answers =
+    own.access === 'run'
+      ? [...(asksPeople(graph) ? [at.answers] : []), ...(asksAgents(graph) ? [at.notes] : [])]
+      : [];
   const read = [...(stage.printed ?? []), ...(stage.shown ?? []), ...answers].map((path) => ({
     path,
     write: false,

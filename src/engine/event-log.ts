@@ -105,6 +105,7 @@ export function visitOf(
     ...(left.asked === undefined ? {} : { asked_sha256: left.asked }),
     ...(left.replayed === undefined ? {} : { replayed: left.replayed }),
     ...(left.answer === undefined ? {} : { answer: left.answer }),
+    ...(left.steered === undefined ? {} : { steered: [...left.steered] }),
     ...(left.usage === undefined ? {} : { usage: left.usage }),
     took_ms: tookMs,
     ...(route === undefined

@@ -14,6 +14,7 @@ import { type LayerContext, LimitReached, layerContext } from './layers/layer.ts
 import { nodeLog } from './node-context.ts';
 import { AnswerAwaited } from './question.ts';
 import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import { notesFor, releaseNotes } from './steering.ts';
 import { TimeAwaited } from './waiting.ts';
 
 /** Executes the node through the layers. */
@@ -24,6 +25,7 @@ export async function executeNode(
   before: Snapshot,
 ): Promise<ExecutionEnd> {
   const context = outermostContext(run, records, execution, before);
+  let isOver = false;
   try {
     const executed = await run.execute(context);
     if (run.signal.aborted) return { kind: 'interrupted' };
@@ -32,9 +34,16 @@ export async function executeNode(
     const { context: seen = execution.state.context } = executed;
     const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread, answer };
     const branches = { joined, opens };
-    return { kind: 'ended', ...end, ...branches, ...(replayed === undefined ? {} : { replayed }) };
+    const { used: steered } = context.notes;
+    isOver = true;
+    return {
+      ...{ kind: 'ended', ...end, ...branches, ...(replayed === undefined ? {} : { replayed }) },
+      ...(steered.length === 0 ? {} : { steered }),
+    };
   } catch (error) {
     return stopped(execution.node.id, error);
+  } finally {
+    if (!isOver) releaseNotes(run, execution);
   }
 }
 
@@ -52,6 +61,7 @@ export function outermostContext(
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, snapshots, writer },
     ...beginningIn(run, before),
     limits: { caps, costs, elapsed, probes },
+    notes: notesFor(run, { node, visit }),
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
     log: nodeLog(run, node, mask),
   });

@@ -52,7 +52,7 @@ export const nodeLog =
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
-const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask']): NodeInputs => ({
+const inputsOf = ({ run, node, state, notes }: LayerContext, mask: AttemptSecrets['mask']): NodeInputs => ({
   previous: state.last_outcome ?? undefined,
   values: state.context,
   origin: (key) => own(state.origins, key),
@@ -60,6 +60,7 @@ const inputsOf = ({ run, node, state }: LayerContext, mask: AttemptSecrets['mask
   get conversation() {
     return conversationAt(run.graph, node, state);
   },
+  notes: () => notes.forPrompt(),
   preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
   joined: () => joinedBranches({ run, node, state }, mask),
   latestKeys: latestKeysIn(run.graph, run.prompts),

@@ -11,6 +11,7 @@ import type { Graph, Node } from '../core/graph.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import type { SteeringNote } from '../core/records/note.ts';
 import type { Question, TakenAnswer } from '../core/records/question.ts';
 import type { RanCommand, ThreadRecord } from '../core/records/visit.ts';
 import type { Caps } from '../core/settings/limits.ts';
@@ -74,7 +75,7 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** What the journal says of the run up to its last line, and a text without the names of this run and of those that it
    *  continues. */
   readonly past: {
-    history(): Pick<RunHistory, 'records' | 'exchanges' | 'lines'>;
+    history(): Pick<RunHistory, 'checkpoint' | 'records' | 'exchanges' | 'lines'>;
     withoutNames(text: string): string;
   };
   /** The holdout, and the guard against its leaks; undefined without one. */
@@ -144,6 +145,8 @@ export type ExecutionEnd =
       /** As the layers say it. */
       readonly joined?: Executed['joined'];
       readonly opens?: Executed['opens'];
+      /** Notes of people in the prompts of its agent. */
+      readonly steered?: readonly SteeringNote[];
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
     }

@@ -24,7 +24,7 @@ import {
 import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
 import { type Patience, patience } from './patience.ts';
-import { withAllowlist, withBranches, withFeedback, withVerdict } from './prompt.ts';
+import { withAllowlist, withBranches, withFeedback, withNotes, withVerdict } from './prompt.ts';
 import { askInThread, keptPrompt, type NodePrompt, threadOf } from './thread.ts';
 
 const attributes = {
@@ -207,7 +207,8 @@ async function wholePrompt(
   const branched = withBranches(listed, await context.inputs.joined());
   const { goal_gate: gate } = settings;
   const criterion = typeof gate === 'string' ? gate : undefined;
-  const task = isGoalGate(settings) ? withVerdict(branched, criterion, context.attempt.repeats) : branched;
+  const steered = withNotes(branched, await context.inputs.notes());
+  const task = isGoalGate(settings) ? withVerdict(steered, criterion, context.attempt.repeats) : steered;
   return keptPrompt(task, context.inputs.conversation.fidelity, context);
 }
 

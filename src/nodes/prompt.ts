@@ -1,6 +1,7 @@
 /** The prompt for an agent: the node's prompt, then the last failure, then the commands that verification allows. */
 import type { Graph, Node } from '../core/graph.ts';
 import type { Context } from '../core/outcome.ts';
+import type { SteeringNote } from '../core/records/note.ts';
 
 const withoutTrailingNewlines = (text: string): string => text.replace(/\n+$/, '');
 
@@ -24,6 +25,17 @@ export function withFeedback(prompt: string, context: Context): string {
 /** The prompt with what branches that have met hand on; unchanged without any. */
 export const withBranches = (prompt: string, branches: string): string =>
   branches === '' ? prompt : `${withoutTrailingNewlines(prompt)}\n\n${branches}`;
+
+/** The prompt with the notes that people gave while the run was under way; unchanged without any. */
+export const withNotes = (prompt: string, notes: readonly Pick<SteeringNote, 'by' | 'text'>[]): string =>
+  notes.length === 0
+    ? prompt
+    : [
+        withoutTrailingNewlines(prompt),
+        '',
+        'Notes from people, given while this run was under way. They take precedence over what is above:',
+        ...notes.map(({ by, text }) => `- ${by}: ${text.trim().replace(/\n/g, '\n  ')}`),
+      ].join('\n');
 
 /** The prompt with the request for a goal gate's verdict; `criterion`: when the goal is reached; `missed`: why the answer to the
  *  same prompt gave none. */

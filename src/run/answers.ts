@@ -3,6 +3,7 @@ import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { StateChange } from '../core/decision.ts';
 import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
+import type { SteeringNote } from '../core/records/note.ts';
 import { type Question, questionHash, type TakenAnswer } from '../core/records/question.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -46,6 +47,8 @@ export interface Replay {
   /** The recorded answer of a person, in the execution with the number `step`; undefined where the record does not answer (any more).
    *  Throws `Diverged` where another question was asked and the replay is not live. */
   answerTo(question: Question, step: number): Promise<TakenAnswer | undefined>;
+  /** The notes of people that the recorded execution had. */
+  notesAt(node: string, visit: number): readonly SteeringNote[];
   /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
   checkRoute(change: StateChange): Promise<string | undefined>;
 }
@@ -150,6 +153,13 @@ class RecordReplay implements Replay {
     const stop = await this.#diverge({ ...noCall, node, visit, kind: 'question', why, ...hashes });
     if (stop !== undefined) throw new Diverged(stop);
     return undefined;
+  }
+
+  notesAt(node: string, visit: number): readonly SteeringNote[] {
+    const is = (record: RunRecord) =>
+      record.type === 'Visit' && record.node === node && record.visit === visit;
+    const was = this.#recorded.records.find(is);
+    return was?.type === 'Visit' ? (was.steered ?? []) : [];
   }
 
   async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {

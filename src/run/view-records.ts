@@ -162,6 +162,7 @@ function executionOf(record: Visit, before: StateBefore, nodeDir: string): Facts
   return {
     events: [
       ...answerOf(record),
+      ...steeredBy(record),
       stageEnded(record, before, after),
       { type: 'CheckpointSaved', last_completed_node: node, ...branchField(branch) },
       ...restartOf(record),
@@ -193,6 +194,13 @@ const restartOf = ({ node: node_id, branch, next_node, restart }: Visit): readon
   restart === undefined || next_node === null
     ? []
     : [{ type: 'LoopRestarted', node_id, ...branchField(branch), next_node, restart }];
+
+/** Notes of people in its prompts. */
+const steeredBy = ({ node: node_id, branch, visit, steered = [] }: Visit): readonly EventFacts[] =>
+  steered.map(({ note, text, by, from }) => ({
+    ...({ type: 'StageSteered', node_id, ...branchField(branch), visit } as const),
+    ...{ note, text, by, from },
+  }));
 
 /** At a human gate. */
 function answerOf({ node: node_id, branch, visit, answer }: Visit): readonly EventFacts[] {

@@ -10,6 +10,7 @@ import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
 import { checkKept, checkManifest, checkSealed } from './manifest.ts';
+import { checkNotes } from './notes.ts';
 import { checkJournal, checkJournals } from './records.ts';
 import { Findings, type Report } from './report.ts';
 import { checkResult, countedBy, readResult } from './result.ts';
@@ -60,6 +61,7 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
   await checkJournals(reader, manifest, history, countedBy(result), found);
   await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
   checkAnswers(runDir, records, found);
+  checkNotes(runDir, records, found);
   const underWay = history.open.length > 0;
   const isDescribed = result?.isLatest === true;
   await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
+import { longestNote } from '../core/records/note.ts';
 import { longestAnswer } from '../core/records/question.ts';
 import { limitNames, runLimits } from '../core/settings/limits.ts';
 import { runSettings, type SettingName } from '../core/settings/run.ts';
@@ -124,6 +125,15 @@ export const answerBodySchema = once(() =>
   }),
 );
 export type AnswerBody = z.infer<ReturnType<typeof answerBodySchema>>;
+
+export const steerBodySchema = once(() =>
+  z.strictObject({
+    text: z.string().max(longestNote).describe('For the end of the prompt of the next agent'),
+    branch: flagText().exactOptional().describe('Only for agents of this branch'),
+    by: flagText().exactOptional().describe('Who gives it; default: where it comes from'),
+  }),
+);
+export type SteerBody = z.infer<ReturnType<typeof steerBodySchema>>;
 
 const pointText = once(() =>
   z

@@ -138,6 +138,14 @@ export const routes = {
     body: contract.answerBodySchema,
     answers: answers.answerReportSchema,
   },
+  steer: {
+    method: 'post',
+    path: '/api/v1/runs/:id/steer',
+    about: 'Give the next agent of a run a note',
+    params: run,
+    body: contract.steerBodySchema,
+    answers: answers.steerReportSchema,
+  },
   stop: {
     method: 'post',
     path: '/api/v1/runs/:id/stop',

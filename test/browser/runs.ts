@@ -332,6 +332,7 @@ export function madeView(row: RunRow, orders: number): RunView {
     spec: 'docs/link-checker.md',
     ...{ holdout: null, prices: { dated: '2026-11-01', from: 'bundled' }, nodes: [], failure: null },
     groups,
+    notes: [],
     branches: [],
     executions,
     graph: {

@@ -41,6 +41,7 @@ export async function house(
     );
   return {
     path,
+    called,
     run: (pipeline: string, options: Flags, stop?: Stop) => called(['run', pipeline], options, stop),
     /** Interrupts the run as soon as `met` answers true. */
     async runUntil(pipeline: string, options: Flags, met: () => boolean): Promise<Told> {

@@ -223,7 +223,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     question,
     questions: [...questions],
     next: await nextIn(dir, { ...summary, question }, delivered === false ? start : undefined, host),
-    acts: actsOf(summary, question, standing.steps, commits > 0),
+    acts: actsOf(summary, question, { steps: standing.steps, commits, agents: start?.agent.name !== '' }),
     run_dir: dir,
   };
   return row;
@@ -261,15 +261,17 @@ async function nextIn(
 function actsOf(
   { status, nextNode }: RunSummary,
   question: RunRow['question'],
-  steps: number,
-  commits: boolean,
+  { steps, commits, agents }: { readonly steps: number; readonly commits: number; readonly agents: boolean },
 ): RunRow['acts'] {
-  if (status === 'running') return question?.answer === null ? ['answer', 'stop'] : ['stop'];
+  const steer = agents ? (['steer'] as const) : [];
+  const answer = question?.answer === null ? (['answer'] as const) : [];
+  if (status === 'running') return [...answer, ...steer, 'stop'];
   if (status === 'unreadable') return [];
   const resumes = status !== 'completed' && nextNode !== '';
   return [
-    ...(resumes ? [question?.answer === null ? ('answer' as const) : ('resume' as const)] : []),
+    ...(resumes ? (answer.length > 0 ? answer : (['resume'] as const)) : []),
+    ...(resumes && status !== 'failed' ? steer : []),
     ...(steps > 0 ? (['fork'] as const) : []),
-    ...(commits ? (['deliver'] as const) : []),
+    ...(commits > 0 ? (['deliver'] as const) : []),
   ];
 }

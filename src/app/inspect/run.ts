@@ -12,6 +12,7 @@ import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
 import { nodeRowsOf } from './nodes.ts';
+import { noteRowsOf } from './notes.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
@@ -41,6 +42,7 @@ export async function runViewOf(
     spec: manifest.variables['spec']?.file?.source ?? null,
     ...(await groupedExecutions(run)),
     branches: [...run.branches],
+    notes: [...noteRowsOf(dir, history.records)],
     graph:
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }

@@ -5,6 +5,7 @@ import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
 
@@ -92,12 +93,21 @@ export const runRowSchema = once(() =>
     questions: z.array(openQuestionSchema()).describe('All that it asks: each branch may ask'),
     next: z.string().describe('The command to run next; empty if there is none'),
     acts: z
-      .array(z.enum(['answer', 'stop', 'resume', 'fork', 'deliver']))
+      .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver']))
       .describe('What can be done with it now'),
     run_dir: z.string(),
   }),
 );
 export type RunRow = z.infer<ReturnType<typeof runRowSchema>>;
+
+/** A note of a person to the agents of a run. */
+export const noteRowSchema = once(() =>
+  steeringNoteSchema().extend({
+    branch: z.string().nullable().describe('Only for agents of this branch; null: for any'),
+    used_by: z.string().nullable().describe('`NODE@VISIT` whose prompt has it; null while it waits'),
+  }),
+);
+export type NoteRow = z.infer<ReturnType<typeof noteRowSchema>>;
 
 /** One execution of a node, finished or running. */
 export const executionRowSchema = once(() =>
@@ -269,6 +279,7 @@ export const runViewSchema = once(() =>
     groups: z.array(executionGroupSchema()),
     executions: z.array(executionRowSchema()).describe('In order'),
     branches: z.array(branchRowSchema()).describe('In the order in which they were opened'),
+    notes: z.array(noteRowSchema()).describe('Of people to its agents, in their order'),
     graph: graphViewSchema(),
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
     result: runResultSchema().nullable().describe('Null until it has ended'),

@@ -15,6 +15,7 @@ import { isMissing, makeFolder } from '../../platform/files/write.ts';
 import { linkAnswer } from '../../run/answer-files.ts';
 import { renameDirsIn } from '../../run/comparable.ts';
 import { readStage, writeStage } from '../../run/node-directory.ts';
+import { linkNoteAgain } from '../../run/note-files.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { entryNames, walk } from '../../workspace/walk.ts';
 
@@ -110,11 +111,14 @@ export async function copyArtifacts(
   return lost.sort();
 }
 
-/** Writes the files of the answers that the records have. */
+/** Writes the files of the answers and notes that the records have. */
 export async function writeAnswers(to: string, records: readonly RunRecord[]): Promise<void> {
-  for (const record of records)
-    if (record.type === 'Visit' && record.answer !== undefined)
-      await linkAnswer(to, { question: questionIdOf(record.node, record.visit), ...record.answer });
+  for (const record of records) {
+    if (record.type !== 'Visit') continue;
+    const { node, visit, answer, steered = [] } = record;
+    if (answer !== undefined) await linkAnswer(to, { question: questionIdOf(node, visit), ...answer });
+    for (const note of steered) await linkNoteAgain(to, note);
+  }
 }
 
 /** False where the directory is gone. */

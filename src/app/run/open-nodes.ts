@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
+import { allNodes } from '../../core/graph.ts';
 import { asksPeople } from '../../core/human-gate.ts';
-import { agentKeyOf } from '../../core/pipeline.ts';
+import { agentKeyOf, asksAgents } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
 import { startRecordIn } from '../../core/records/visit.ts';
 import { withFlags } from '../../core/settings/typing.ts';
@@ -28,9 +29,11 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const { graph, texts, agents: plans, caps } = task.terms;
   const { variables, prompts, inputFiles, schemas } = texts;
   const { env, clock, log, ownSteps } = host;
-  const { workspace, history, answers } = layout(runDir);
+  const { workspace, history, answers, notes } = layout(runDir);
   // Before the first sandbox: what does not exist cannot be made read-only in it.
   if (asksPeople(graph)) makeFolder(answers);
+  if (asksAgents(graph) && [...allNodes(graph).values()].some(({ settings }) => settings.access === 'run'))
+    makeFolder(notes);
   const readText = (path: string) => readFile(path, 'utf8');
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);

@@ -72,6 +72,11 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     'question answered',
     { node, question, answer, by, from },
   ],
+  StageSteered: ({ node_id: node, visit, note, text, by, from }) => [
+    'info',
+    'note used',
+    { node, visit, note, text, by, from },
+  ],
   InterviewTimeout: ({ node_id: node, question, answer }) => [
     'warn',
     'question not answered in time',

@@ -6,6 +6,7 @@ import type {
   ExecutionView,
   GivenAnswer,
   NodeRow,
+  NoteRow,
   RunRow,
   RunView,
 } from '../../app/inspect/shapes.ts';
@@ -94,6 +95,15 @@ export function orderTable(
     return statePaint(state, paint)(tableRow(row, width).text);
   });
 }
+
+/** `note 2 by ada (page), branch a, waits for the next agent: use less ink` */
+export const noteWords = ({ note, by, from, branch, used_by, text }: NoteRow): string =>
+  [
+    `note ${note} ${giverWords({ by, from })}`,
+    ...(branch === null ? [] : [`, branch ${branch}`]),
+    used_by === null ? ', waits for the next agent' : `, used by ${used_by}`,
+    `: ${oneLine(text, 200)}`,
+  ].join('');
 
 /** What is known of a run that has no result, in the form of a summary. */
 export function standingText(view: RunView, steps: number, paint: Paint): string {

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Context, Outcome } from '../outcome.ts';
 import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { PreambleKind } from '../preamble.ts';
+import type { SteeringNote } from '../records/note.ts';
 import type { QuestionDraft, TakenAnswer } from '../records/question.ts';
 import type { ReferenceMode } from '../references.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
@@ -73,6 +74,8 @@ export interface NodeInputs {
   preamble(kind: PreambleKind): Promise<string>;
   /** What the agent's prompt says of branches that have met in this node, or since the latest agent; empty without such branches. */
   joined(): Promise<string>;
+  /** Notes of people for the prompt of this execution's agent, in their order; no other execution gets them. */
+  notes(): Promise<readonly SteeringNote[]>;
   /** Keys that only the engine sets in this graph, besides those of every graph. */
   readonly latestKeys: ReadonlySet<string>;
   /** Expands `$goal`, `${var.x}`, `${ctx.key}`, `${node.id.key}` and the like once. In `shell` mode values become quoted words; a

@@ -46,6 +46,8 @@ export const layout = (run: string) => {
     /** The answers to questions of human gates, one file each: of several that answer the first one wins. In a run without gates no
      *  such folder exists, and a node may have its name. */
     answers: `${at}answers`,
+    /** Notes of people to the agents of the run, one numbered file each. No node can have this name. */
+    notes: `${at}steer-notes`,
     locks: `${at}lock`,
     /** Blanks, while a process executes the run: a full disk has room for its last records. Not covered by hashes. */
     room: `${at}lock/room`,

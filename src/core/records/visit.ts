@@ -8,6 +8,7 @@ import { alikeSchema, failureClasses, type Outcome, parkedSchema, pausedWords } 
 import { arrivedSchema, endedSchema, keptThreadSchema, lastFailureSchema } from './checkpoint.ts';
 import { branchEndSchema, branchOf, openedForkSchema } from './fork.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
+import { steeringNoteSchema } from './note.ts';
 import { questionSchema, takenAnswerSchema } from './question.ts';
 import type { RouteCandidate } from './trace.ts';
 
@@ -135,6 +136,10 @@ export const visitRecordSchema = once(() =>
     answer: takenAnswerSchema()
       .exactOptional()
       .describe('To the question of a human gate; with neither choice nor text: none came in time'),
+    steered: z
+      .array(steeringNoteSchema())
+      .exactOptional()
+      .describe('Notes of people in the prompts of its agent, in their order'),
     usage: z
       .custom<Usage>((v) => typeof v === 'object' && v !== null)
       .exactOptional()

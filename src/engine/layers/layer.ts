@@ -21,6 +21,7 @@ import type { CostLedger } from '../cost-ledger.ts';
 import type { EventWriter } from '../event-log.ts';
 import type { AttemptRecords } from '../node-records.ts';
 import type { KeptThread, Run } from '../run-context.ts';
+import type { ExecutionNotes } from '../steering.ts';
 
 /** The limits of an execution. */
 export type ExecutionBudget = {
@@ -96,6 +97,8 @@ export interface LayerContext extends NodeContext {
   /** The workspace before it. */
   readonly before: Snapshot;
   readonly snapshots: Snapshots;
+  /** Of people, for the prompts of its agent. */
+  readonly notes: ExecutionNotes;
   readonly limits: {
     readonly caps: Caps;
     readonly costs: CostLedger;

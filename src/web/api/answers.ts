@@ -1,12 +1,14 @@
-/** Answers to the questions of runs, from the page, from programs and with the token of a notice. */
+/** What people give runs: answers to their questions, from the page, from programs and with the token of a notice; notes to their
+ *  agents. */
 import { answerAndResume } from '../../app/answer-and-resume.ts';
 import { questionOfToken } from '../../app/run/answer-token.ts';
+import { reportOfNote, steerRun } from '../../app/steer-run.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { answerTokenHeader } from '../security.ts';
 import { type Handlers, problem, refusal } from '../web.ts';
 import { recordPageAct } from './acts.ts';
 
-export const answersApi: Pick<Handlers, 'answer'> = {
+export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
   answer: async ({ web, run, body, request: { headers } }) => {
     const token = headers.get(answerTokenHeader);
     const named = token === null ? body.question : questionOfToken(token);
@@ -25,6 +27,16 @@ export const answersApi: Pick<Handlers, 'answer'> = {
       ...(text === null ? {} : { text }),
     });
     return done;
+  },
+  steer: async ({ web, run, body, request: { headers } }) => {
+    const from = headers.get('Authorization') === null ? 'page' : 'api';
+    const request = { ...body, by: body.by ?? from, from } as const;
+    const given = await steerRun(run.dir, request, web);
+    if (!('problems' in given)) return reportOfNote(run.dir, request, given.note, web);
+    const [first] = given.problems;
+    if (first === undefined || !first.code.startsWith('steer-')) return refusal(given);
+    const status = first.code === 'steer-text' || first.code === 'steer-branch' ? 400 : 409;
+    return problem(status, first.code, first.message, first.fix);
   },
 };
 

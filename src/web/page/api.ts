@@ -8,6 +8,7 @@ import type {
   PipelineList,
   RunList,
   StartReport,
+  SteerReport,
   StopReport,
 } from '../../app/answers.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
@@ -20,6 +21,7 @@ import type {
   ResumeBody,
   ServerInfo,
   StartBody,
+  SteerBody,
 } from '../contract.ts';
 
 /** An answer with a status of 400 or more; status 0: the server was not reached. */
@@ -78,6 +80,7 @@ export const api = {
   start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
   stop: (run: string) => json<StopReport>(`${runPath(run)}/stop`, {}),
   answer: (run: string, body: AnswerBody) => json<AnswerReport>(`${runPath(run)}/answer`, body),
+  steer: (run: string, body: SteerBody) => json<SteerReport>(`${runPath(run)}/steer`, body),
   resume: (run: string, body: Partial<ResumeBody>) => json<StartReport>(`${runPath(run)}/resume`, body),
   fork: (run: string, body: ForkBody) => json<StartReport>(`${runPath(run)}/fork`, body),
   deliver: (run: string, body: Partial<DeliverBody>) => json<DeliveryReport>(`${runPath(run)}/deliver`, body),

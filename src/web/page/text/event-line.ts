@@ -59,6 +59,9 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     what: joined('answered', text(event['answer']), `by ${text(event['by'])}`),
     state: 'success',
   }),
+  StageSteered: (event) => ({
+    what: joined(`note ${text(event['note'])}`, text(event['text']), `by ${text(event['by'])}`),
+  }),
   InterviewTimeout: (event) => ({
     what: joined('not answered in time', text(event['answer'])),
     state: 'skipped',

@@ -122,7 +122,11 @@ function AnswerForm({ run, question, hasKeys }: Asked) {
         ))}
       </ul>
       {text_to !== null && <TextAnswer to={text_to} choices={options.length} blocked={blocked} send={send} />}
-      {isReadOnly === true ? <Command text={run.next} label="Copy the command that answers" /> : <Name />}
+      {isReadOnly === true ? (
+        <Command text={run.next} label="Copy the command that answers" />
+      ) : (
+        <GiverName />
+      )}
       {due !== '' && <p class="quiet due">{due}</p>}
       <p role="alert" class="tone-bad">
         {problem.value}
@@ -176,7 +180,7 @@ function TextAnswer({
 }
 
 /** Kept in this browser for the next answer. */
-function Name() {
+export function GiverName() {
   return (
     <label class="field name">
       <span>Your name</span>

@@ -19,6 +19,7 @@ import { NodePage } from './node.tsx';
 import { Orders } from './orders.tsx';
 import { Tabs } from './parts.tsx';
 import { Splitter, split } from './splitter.tsx';
+import { SteerPanel } from './steer.tsx';
 import { TimelinePanel } from './timeline.tsx';
 
 const tabs: readonly { readonly id: RunTab; readonly title: string }[] = [
@@ -70,6 +71,7 @@ function RunBody({ run }: { run: RunView }) {
     >
       {runProblem.value !== null && <p class="bar">{runProblem.value}</p>}
       <Headline run={run} />
+      <SteerPanel run={run} />
       <Orders run={run} />
       <div class="run-main">
         <Tabs
