@@ -1,14 +1,38 @@
 /** The graph that a branch walks: of a called pipeline its own, of an item of a list one with instances of its nodes. Pure. */
 import { regionsOf } from './branches.ts';
-import { itemScope, settingsForItem } from './for-each.ts';
+import { itemScope, itemsOfList, listOf, settingsForItem, unfitItem } from './for-each.ts';
 import type { Edge, Graph, GraphInstance, Node } from './graph.ts';
 import type { Json } from './json.ts';
-import type { Fork } from './records/fork.ts';
+import type { Fork, OpenedFork } from './records/fork.ts';
+import type { expand } from './references.ts';
 import { withNodeSettings } from './settings/typing.ts';
 
 /** The ids of the branches of a list of items, whose only branch begins with `first`. */
 export const instanceIds = (first: string, items: readonly Json[]): readonly string[] =>
   items.map((_, at) => `${first}.${at + 1}`);
+
+/** The branches of a fan-out over a list, one for each of its items, or why they cannot begin; undefined for another fan-out. */
+export function forkOverItems(
+  graph: Graph,
+  node: Node,
+  expanded: (text: string) => ReturnType<typeof expand>,
+): OpenedFork | { readonly problem: string } | undefined {
+  const list = listOf(node);
+  const region = regionsOf(graph).get(node.id);
+  const [branch] = region?.branches ?? [];
+  if (list === undefined || region === undefined || branch === undefined) return undefined;
+  const read = expanded(list);
+  if ('unknown' in read) return { problem: `the list names ${read.unknown}, which has no value` };
+  const found = itemsOfList(read.text);
+  if ('problem' in found) return found;
+  const { items } = found;
+  const problem = unfitItem(graph, branch.nodes, items);
+  if (problem !== undefined) return { problem };
+  const key = node.settings.item_key;
+  const set = (at: number) => (key === undefined ? {} : { set: { [key]: items[at] ?? null } });
+  const branches = instanceIds(branch.id, items).map((id, at) => ({ id, ...set(at) }));
+  return { join: region.join, items: [...items], branches };
+}
 
 /** `graph`: that in which the fork was opened. */
 export function laneGraph(graph: Graph, fork: Pick<Fork, 'node' | 'call' | 'items'>, branch: string): Graph {

@@ -52,6 +52,20 @@ export const nodeLog =
   (level, message, fields = {}) =>
     run.log(level, mask(message), { node: node.id, ...maskedObject(fields, mask) });
 
+/** Expands references in the words of the run's graph. */
+export const expansionIn =
+  (run: Pick<Run, 'graph' | 'variables'>, state: RunState): NodeInputs['expand'] =>
+  (text, mode) =>
+    expand(
+      text,
+      {
+        goal: run.graph.settings.goal?.text,
+        lookup: (kind, key) => known(run, state, kind, key),
+        item: itemOf(run.graph),
+      },
+      mode,
+    );
+
 const inputsOf = ({ run, node, state, notes }: LayerContext, mask: AttemptSecrets['mask']): NodeInputs => ({
   previous: state.last_outcome ?? undefined,
   values: state.context,
@@ -64,16 +78,7 @@ const inputsOf = ({ run, node, state, notes }: LayerContext, mask: AttemptSecret
   preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
   joined: () => joinedBranches({ run, node, state }, mask),
   latestKeys: latestKeysIn(run.graph, run.prompts),
-  expand: (text, mode) =>
-    expand(
-      text,
-      {
-        goal: run.graph.settings.goal?.text,
-        lookup: (kind, key) => known(run, state, kind, key),
-        item: itemOf(run.graph),
-      },
-      mode,
-    ),
+  expand: expansionIn(run, state),
   prompt: (reference) => own(run.prompts, reference),
   schema: run.schema,
 });

@@ -3,17 +3,18 @@ import { fanOutType } from '../core/branches.ts';
 import { kind } from '../core/contracts/node-kind.ts';
 import { succeeded } from '../core/outcome.ts';
 import { plainSuccess } from '../core/possible-outcomes.ts';
+import { forEachAttributes } from '../core/settings/for-each.ts';
 import { fanOutAttributes, joinAttributes } from '../core/settings/join.ts';
 import { commonAttributes } from '../core/settings/node.ts';
 import { joinCodes, joinFindings } from './join-findings.ts';
 
 export const parallel = kind({
   type: fanOutType,
-  does: 'Begins a branch with each edge whose condition holds. The branches run side by side, each in its own workspace, until they meet.',
+  does: 'Begins a branch with each edge whose condition holds, or one for each item of a list. The branches run side by side, each in its own workspace, until they meet.',
   shapes: ['component'],
   ids: [],
   executable: false,
-  attributes: { ...commonAttributes, ...fanOutAttributes, ...joinAttributes },
+  attributes: { ...commonAttributes, ...fanOutAttributes, ...joinAttributes, ...forEachAttributes },
   outcomes: () => [plainSuccess],
   codes: joinCodes,
   check: joinFindings,

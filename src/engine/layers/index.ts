@@ -4,6 +4,7 @@ import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
 import { checks } from './checks.ts';
 import { holdoutMount } from './holdout.ts';
+import { itemBranches } from './item-branches.ts';
 import { joinLayer } from './join.ts';
 import { type Execute, type Layer, surrounded } from './layer.ts';
 import { leaks } from './leaks.ts';
@@ -26,6 +27,7 @@ const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
  *  execution with all its attempts and waits stands between `budget` and `retry`, what concerns replayed ones too before `replay`. */
 export const layers: readonly Layer[] = [
   joinLayer,
+  itemBranches,
   replay,
   alone,
   budget,
