@@ -4,6 +4,10 @@ import { type Finding, type Repair, repaired } from '../core/settings/repair.ts'
 import { type Typed, typed } from '../core/settings/typing.ts';
 import { type LintKind, type LintOptions, lintSubject, type Rule, type Subject } from './rule.ts';
 import { barePrefix } from './rules/bare-prefix.ts';
+import { branchAccess } from './rules/branch-access.ts';
+import { branchEdge } from './rules/branch-edge.ts';
+import { branchJoin } from './rules/branch-join.ts';
+import { branchRetry } from './rules/branch-retry.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { duplicateNode } from './rules/duplicate-node.ts';
@@ -13,10 +17,12 @@ import { endlessCycle } from './rules/endless-cycle.ts';
 import { exitMissing } from './rules/exit-missing.ts';
 import { exitOutgoing } from './rules/exit-outgoing.ts';
 import { failureToSuccess } from './rules/failure-to-success.ts';
+import { forEach } from './rules/for-each.ts';
 import { gateWithoutRetry } from './rules/gate-without-retry.ts';
 import { holdoutRule } from './rules/holdout.ts';
 import { holdoutAccess } from './rules/holdout-access.ts';
 import { holdoutBeside } from './rules/holdout-beside.ts';
+import { joinAlone } from './rules/join-alone.ts';
 import { maskedFailure } from './rules/masked-failure.ts';
 import { needsSandbox } from './rules/needs-sandbox.ts';
 import { noHandler } from './rules/no-handler.ts';
@@ -60,6 +66,12 @@ export const rules: readonly Rule[] = [
   unknownShape,
   noHandler,
   reservedId,
+  branchJoin,
+  branchEdge,
+  joinAlone,
+  branchRetry,
+  branchAccess,
+  forEach,
   holdoutRule,
   refusedCommand,
   needsSandbox,
@@ -115,6 +127,9 @@ const undefinedPaths: ReadonlySet<string> = new Set([
   'unknown-class',
   'target-missing',
   'undeclared-node',
+  'branch-join',
+  'branch-edge',
+  'join-alone',
 ]);
 
 /** What is wrong with a graph. A mistake whose author's intention is clear comes first, in place of all that follows from it:

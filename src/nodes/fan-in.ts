@@ -1,8 +1,8 @@
 /** Where branches meet and nothing else happens: what the join makes of them is the outcome. */
 import { fanInType } from '../core/branches.ts';
 import { kind } from '../core/contracts/node-kind.ts';
+import { joinOutcomes } from '../core/join-outcomes.ts';
 import { succeeded } from '../core/outcome.ts';
-import { anyClass, plainSuccess, possibleOutcome } from '../core/possible-outcomes.ts';
 import { joinAttributes } from '../core/settings/join.ts';
 import { commonAttributes, executableAttributes } from '../core/settings/node.ts';
 
@@ -13,11 +13,7 @@ export const fanIn = kind({
   ids: [],
   aliases: ['fan_in'],
   executable: false,
-  outcomes: () => [
-    plainSuccess,
-    possibleOutcome('fail', { classes: anyClass('product') }),
-    possibleOutcome('partial_success', { usual: false }),
-  ],
+  outcomes: (node, graph) => joinOutcomes(graph, node),
   attributes: {
     ...commonAttributes,
     ...joinAttributes,

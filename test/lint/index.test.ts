@@ -62,19 +62,78 @@ const gate = (edges: string, attrs = '') =>
   );
 
 /** Two branches of a fan-out with these attributes. */
-const forked = (attrs: string, join = ''): string =>
+const joinOf = (attrs: string, join = ''): string =>
   whole(
     `${ends} f [shape=component, ${attrs}]; a [label=a]; b [label=b]; j [shape=tripleoctagon${join}]; start -> f -> a -> j -> exit; f -> b -> j`,
   );
+/** After `start -> f`: f is a fan-out, j joins, a, b and c are agents; attributes of f and a. */
+const forked = (edges: string, ofFork = '', ofA = 'label=a') =>
+  whole(
+    `${ends} f [shape=component${ofFork}]; a [${ofA}]; b [label=b]; c [label=c]; j [shape=tripleoctagon]; start -> f; ${edges}`,
+  );
+const side = 'f -> {a b}; {a b} -> j -> c -> exit;';
+const listed = (list: string, ofA = 'prompt="Fix ${item}"') =>
+  forked('f -> a -> j -> b -> c -> exit', `, ${list}`, ofA);
+const gated = (target: string) => `label=a, goal_gate=true, retry_target=${target}`;
 
 type Row = readonly [code: string, pipeline: string, under: string];
 const bad: readonly Row[] = [
+  ['branch-join', forked('f -> {a b} -> exit; c -> j -> exit'), 'f'],
+  ['branch-join', forked(''), 'f'],
+  ['branch-join', forked(`${side} f -> j`), 'f -> j'],
+  ['branch-join', forked(`${side} a -> g -> {d e} -> j; g [shape=component]`), 'g'],
+  ['branch-edge', forked(`${side} a -> exit [condition="outcome=fail"]`), 'a -> exit'],
+  ['branch-edge', forked(`${side} a -> b [condition="outcome=fail"]`), 'a -> b'],
+  ['branch-edge', forked(`${side} a -> f [condition="outcome=fail"]`), 'a -> f'],
+  ['branch-edge', forked(`${side} a -> c [condition="outcome=fail", loop_restart=true]`), 'a -> c'],
+  ['branch-edge', forked(`${side} c -> a [condition="outcome=fail", loop_restart=true]`), 'c -> a'],
+  ['branch-edge', forked(`${side} j -> b [condition="outcome=fail"]`), 'j -> b'],
+  ['branch-edge', forked(`${side} f -> f`), 'f -> f'],
+  ['branch-edge', forked(`${side} f -> exit`), 'f -> exit'],
+  ['branch-edge', forked(`${side} f -> d; d -> e`), 'f -> d'],
+  ['join-alone', forked('f -> {a b} -> c -> j -> exit'), 'j'],
+  ['join-alone', forked('f -> {a b}; a -> j -> c -> exit; b -> c'), 'j'],
+  ['join-alone', around('shape=tripleoctagon'), 'a'],
+  ['join-alone', around('type=parallel.fan_in'), 'a'],
+  ['join-alone', forked('f -> {a b}; {a b} -> j -> exit').replace('shape=component', 'label=f'), 'j'],
+  ['branch-retry', forked(side, '', gated('c')), 'c'],
+  ['branch-retry', forked(side, '', gated('b')), 'b'],
+  ['branch-retry', forked(side).replace('c [label=c', 'c [goal_gate=true, fallback_retry_target=a'), 'a'],
+  ['branch-retry', forked(side).replace('f [', 'retry_target=a; c [goal_gate=true]; f ['), 'a'],
+  ['branch-access', forked(side, '', 'shape=parallelogram, access=run, tool_command=ls'), 'run'],
+  [
+    'branch-access',
+    forked(side, '', 'shape=parallelogram, tool_command="factory  order next"'),
+    '"factory  order next"',
+  ],
+  ['for-each', listed('for_each=items'), 'items'],
+  ['for-each', listed('for_each="$context.items"'), '"$context.items"'],
+  ['for-each', listed('for_each="${ctx.l}", foreach_key=l'), 'l'],
+  ['for-each', listed('item_key=file'), 'file'],
+  ['for-each', listed('for_each="${ctx.l}"', 'prompt=x, "codex.workdir"="${item}"'), '"${item}"'],
+  ['for-each', forked(side, ', for_each="${ctx.l}"'), '"${ctx.l}"'],
+  [
+    'for-each',
+    forked('f -> a [condition="x=1"]; a -> j -> b -> c -> exit', ', for_each="${ctx.l}"'),
+    '"${ctx.l}"',
+  ],
+  ['unknown-reference', listed('for_each="${var.l}"'), '${var.l}'],
+  [
+    'unknown-reference',
+    listed('for_each="${ctx.l}"').replace('b [label=b', 'b [prompt="${item}"'),
+    '${item}',
+  ],
+  [
+    'quoted-reference',
+    listed('for_each="${ctx.l}"', 'shape=parallelogram, tool_command="cat \'${item}\'"'),
+    '${item}',
+  ],
   ['wait-duration', around('shape=insulator'), 'a'],
-  ['join-count', forked('join_policy=k_of_n'), 'k_of_n'],
-  ['join-count', forked('join_policy=k_of_n, join_k=3'), '3'],
-  ['join-count', forked('label=f', ', join_policy=K_OF_N'), 'K_OF_N'],
-  ['attribute-value', forked('join_policy=some'), 'some'],
-  ['attribute-value', forked('quorum_fraction=1.5'), '1.5'],
+  ['join-count', joinOf('join_policy=k_of_n'), 'k_of_n'],
+  ['join-count', joinOf('join_policy=k_of_n, join_k=3'), '3'],
+  ['join-count', joinOf('label=f', ', join_policy=K_OF_N'), 'K_OF_N'],
+  ['attribute-value', joinOf('join_policy=some'), 'some'],
+  ['attribute-value', joinOf('quorum_fraction=1.5'), '1.5'],
   [
     'unset-key',
     edge('condition="context.parallel.results.a.outcome=success"'),
@@ -336,10 +395,38 @@ test.for(bad)('%s is found in %s under %s', ([code, pipeline, under]) => {
 
 const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['wait-duration', around('shape=insulator, duration=10m')],
-  ['join-count', forked('join_policy=k_of_n, k=2')],
+  ['join-count', joinOf('join_policy=k_of_n, k=2')],
   ['start-count', whole('start; exit; start -> exit')],
   ['start-count', whole('begin [type=start]; end; begin -> end')],
   ['exit-missing', whole('start; done [type=exit]; start -> done')],
+  ...['branch-join', 'branch-edge', 'join-alone', 'branch-retry', 'branch-access', 'for-each'].flatMap(
+    (code) =>
+      [
+        forked(side),
+        forked('f -> {a b} -> c -> j -> exit').replace('tripleoctagon', 'box, label=j'),
+        forked(
+          `${side} a -> a [condition="outcome=fail", loop_restart=true]; c -> f [condition="outcome=fail", loop_restart=true]`,
+        ),
+        forked(side, '', gated('a')),
+        forked(side, '', 'label=a, goal_gate=true').replace('f [', 'retry_target=c; f ['),
+        forked(side, '', 'shape=parallelogram, access="run:ro", tool_command="factory order status"'),
+        forked(side).replace(
+          'c [label=c',
+          'c [shape=parallelogram, access=run, tool_command="factory order next"',
+        ),
+        listed('for_each="${ctx.l}", item_key=file'),
+        listed('foreach_key=l'),
+        listed(
+          'for_each="[\\"a\\", \\"b\\"]"',
+          'shape=parallelogram, tool_command="cat ${item} > ${index}", allowed_write_paths="${index}"',
+        ),
+      ].map((pipeline) => [code, pipeline] as const),
+  ),
+  ['unknown-reference', around('prompt="${item} ${index}"')],
+  [
+    'quoted-reference',
+    around('shape=parallelogram, tool_command="for item in a; do cat \\"${item}\\"; done"'),
+  ],
   ['start-incoming', around('')],
   ['exit-outgoing', around('')],
   ['unreachable', whole(`${ends} a [label=a, retry_target=b]; b [label=b]; start -> a -> exit; b -> exit`)],

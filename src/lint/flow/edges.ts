@@ -29,6 +29,8 @@ export type Way = {
   /** Undefined where no edge takes the outcome. */
   readonly edge: Edge | undefined;
   readonly how: Choice['how'];
+  /** Of a branch: the other edges of the fan-out are taken as well. */
+  readonly alone?: LeavingEdges;
 };
 
 /** The edges that leave a node, with all keys of their conditions. */
@@ -124,6 +126,17 @@ export function waysOf(fork: LeavingEdges, giving: PossibleOutcome): readonly Wa
     }
   }
   return [...found.values()];
+}
+
+/** Every edge of a fan-out that may begin a branch, and the way of a run in which none does. */
+export function branchWaysOf(fork: LeavingEdges, giving: PossibleOutcome): readonly Way[] {
+  if (giving.status === 'fail') return [{ edge: undefined, how: 'none' }];
+  const ways = fork.edges.flatMap((edge) => {
+    const alone = leavingEdgesOf(fork.graph, fork.node, [edge]);
+    return waysOf(alone, giving).map((way) => ({ ...way, alone }));
+  });
+  const none = fork.open.length > 0 ? [] : waysOf(fork, giving);
+  return [...ways.filter((way) => way.edge !== undefined), ...none.filter((way) => way.edge === undefined)];
 }
 
 /** Everything that an attempt may report, as far as it matters to this fork, with every possible context. */

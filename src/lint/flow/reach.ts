@@ -1,11 +1,13 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
+import { fanOutType, regionsAround } from '../../core/branches.ts';
 import { isGate, retryTarget } from '../../core/gates.ts';
-import type { Edge, Node } from '../../core/graph.ts';
+import type { Edge, Graph, Node } from '../../core/graph.ts';
+import { joinOutcomes, withJoinFailure } from '../../core/join-outcomes.ts';
 import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';
 import { restartsAt } from '../../core/rounds.ts';
 import { asksHowItWent } from '../../core/routing.ts';
 import { nodesOf, type Subject } from '../rule.ts';
-import { type LeavingEdges, leavingEdgesOf, type Way, waysOf } from './edges.ts';
+import { branchWaysOf, type LeavingEdges, leavingEdgesOf, type Way, waysOf } from './edges.ts';
 
 /** A node as runs reach it. A conditional passes an outcome on: it has one place for each outcome. */
 export type FlowPlace = {
@@ -14,6 +16,8 @@ export type FlowPlace = {
   readonly givings: readonly PossibleOutcome[];
   /** The outcome that a conditional passes on; undefined for other nodes. */
   readonly passes: PossibleOutcome | undefined;
+  /** A conditional in which branches meet: it passes on what became of them. */
+  readonly joins?: true;
   readonly fork: LeavingEdges;
   moves: readonly Move[];
 };
@@ -47,10 +51,19 @@ export function flowOf(subject: Subject): Flow | undefined {
   return found.flow;
 }
 
-/** The possible outcomes of a node, the simplest first; a conditional passes its outcome on. `retry` is never among those of our
+/** The possible outcomes of a node, the simplest first; a conditional passes its outcome on, a join may fail before it runs as itself. `retry` is never among those of our
  *  types: exhausted retries end in failure, or in partial success with `allow_partial`. */
 const outcomesOf = ({ graph, kindOf }: Subject, node: Node): readonly PossibleOutcome[] =>
-  kindOf.get(node.id)?.outcomes?.(node, graph) ?? anyOutcome;
+  withJoinFailure(graph, node, kindOf.get(node.id)?.outcomes?.(node, graph) ?? anyOutcome);
+
+/** Whether a move ends a branch: what became of it is the join's to say. */
+export const meets = ({ place, to }: Pick<Move, 'place' | 'to'>): boolean =>
+  to !== undefined && meetsAt(place.fork.graph, place.node.id, to.node.id);
+
+function meetsAt(graph: Graph, from: string, to: string): boolean {
+  const [region] = regionsAround(graph, from);
+  return region?.join === to;
+}
 
 function explore(subject: Subject): Flow | undefined {
   const { graph, outgoing } = subject;
@@ -62,16 +75,17 @@ function explore(subject: Subject): Flow | undefined {
   const forks = new Map<string, LeavingEdges>();
   const places: FlowPlace[] = [];
   const byKey = new Map<string, FlowPlace>();
-  const placeOf = (node: Node, given: PossibleOutcome): FlowPlace => {
+  const placeOf = (node: Node, given: PossibleOutcome, joins = false): FlowPlace => {
     const { type } = node;
     const passes = type === 'conditional' ? given : undefined;
-    const key = passes === undefined ? node.id : `${node.id} ${passes.key}`;
+    const key = passes === undefined ? node.id : `${node.id} ${passes.key}${joins ? ' joined' : ''}`;
     const old = byKey.get(key);
     if (old !== undefined) return old;
     const fork = forks.get(node.id) ?? leavingEdgesOf(graph, node.id, outgoing.get(node.id) ?? []);
     forks.set(node.id, fork);
     const givings = passes === undefined ? outcomesOf(subject, node) : [passes];
-    const made: FlowPlace = { node, type, givings, passes, fork, moves: [] };
+    const joined = joins && passes !== undefined ? { joins: true as const } : {};
+    const made: FlowPlace = { node, type, givings, passes, ...joined, fork, moves: [] };
     byKey.set(key, made);
     places.push(made);
     return made;
@@ -80,10 +94,14 @@ function explore(subject: Subject): Flow | undefined {
   const routes = new Set<Edge>();
   const movesOf = (place: FlowPlace): Move[] =>
     place.givings.flatMap((giving) =>
-      waysOf(place.fork, giving).map((way) => {
+      (place.type === fanOutType ? branchWaysOf : waysOf)(place.fork, giving).flatMap((way): Move[] => {
         if (way.edge !== undefined) routes.add(way.edge);
         const node = graph.nodes.get(way.edge?.to ?? '');
-        return { place, giving, way, to: node === undefined ? undefined : placeOf(node, giving) };
+        const move = { place, giving, way };
+        if (node === undefined) return [{ ...move, to: undefined }];
+        if (!meetsAt(graph, place.node.id, node.id)) return [{ ...move, to: placeOf(node, giving) }];
+        const results = node.type === 'conditional' ? joinOutcomes(graph, node) : [giving];
+        return results.map((one) => ({ ...move, to: placeOf(node, one, true) }));
       }),
     );
   const first = placeOf(start, plainSuccess);

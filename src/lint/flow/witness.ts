@@ -1,14 +1,16 @@
 /** Turns a path through the graph into an example run: outcomes, reports and context keys with which the router follows
  *  the path. */
 
+import { regionsAround } from '../../core/branches.ts';
 import type { WitnessStep } from '../../core/diagnostic.ts';
 import type { Node } from '../../core/graph.ts';
+import { joinRules } from '../../core/join.ts';
 import { type FailureClass, failed } from '../../core/outcome.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { nextAttempt, retryPolicyOf } from '../../core/retry.ts';
 import { graphLimits } from '../../core/settings/limits.ts';
 import { allEdgeWords, choose, type EdgeWords, leavingEdgesOf } from './edges.ts';
-import { type Move, missedGate } from './reach.ts';
+import { type Move, meets, missedGate } from './reach.ts';
 
 const silence: EdgeWords = { label: '', suggested: [], class: undefined, context: new Map() };
 // The most dead ends that are tried for one path.
@@ -27,7 +29,8 @@ export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | unde
     const next = open[at].next();
     const move = moves[at];
     if (next.done !== true && move !== undefined) {
-      if (choose(move.place.fork, move.giving, next.value).edge === move.way.edge) words.push(next.value);
+      if (choose(move.way.alone ?? move.place.fork, move.giving, next.value).edge === move.way.edge)
+        words.push(next.value);
     } else {
       // Go back: an earlier node must report something else.
       open.length = at;
@@ -38,7 +41,7 @@ export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | unde
   return stepsOf(moves, words);
 }
 
-const isOwn = ({ place }: Move): boolean => place.passes === undefined;
+const isOwn = ({ place }: Move): boolean => place.passes === undefined || place.joins === true;
 const speaks = (move: Move): boolean => isOwn(move) && move.giving.says;
 
 /** The possible reports of the node of a move, the simplest first, with the context after it; a conditional passes its
@@ -71,10 +74,21 @@ const changed = (
 ): readonly (readonly [string, string])[] =>
   [...after].filter(([key, value]) => (before.get(key) ?? '') !== value);
 
+/** Whether a branch has failed that would have to succeed for the success of the join. */
+function fails(before: Move | undefined, { place }: Move): boolean {
+  if (before?.giving.status !== 'fail' || !meets(before)) return false;
+  const { graph } = place.fork;
+  const [region] = regionsAround(graph, before.place.node.id);
+  const { policy } = joinRules(graph.nodes.get(region?.node ?? '')?.settings ?? {}, place.node.settings);
+  return region?.branches.length === 1 || policy === 'wait_all' || policy === 'all_success';
+}
+
 /** Whether this outcome is possible: `requires_tool_success` can turn success into a failure. */
 function mayEnd(moves: readonly Move[], at: number): boolean {
   const move = moves[at];
-  if (move?.giving.status !== 'success' || !move.place.node.settings.requires_tool_success) return true;
+  if (move?.giving.status !== 'success') return true;
+  if (fails(moves[at - 1], move)) return false;
+  if (!move.place.node.settings.requires_tool_success) return true;
   const { required_tool_node: required } = move.place.node.settings;
   if (required === undefined) return true;
   return moves.slice(0, at).findLast(({ place }) => place.node.id === required)?.giving.status === 'success';

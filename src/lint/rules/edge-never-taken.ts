@@ -1,4 +1,5 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
+import { fanOutType } from '../../core/branches.ts';
 import type { Edge } from '../../core/graph.ts';
 import type { Finding } from '../../core/settings/repair.ts';
 import { allEdgeWords, choose, leavingEdgesOf } from '../flow/edges.ts';
@@ -51,7 +52,7 @@ function reason(edge: Edge, { places }: Flow, { graph }: Subject): Reason {
   const alone = leavingEdgesOf(graph, edge.from, [edge]);
   // The edge alone would be taken, but another one wins.
   for (const place of sources) {
-    for (const giving of place.givings) {
+    for (const giving of place.type === fanOutType ? [] : place.givings) {
       for (const words of allEdgeWords(alone, giving)) {
         if (choose(alone, giving, words).edge === undefined) continue;
         const winner = choose(place.fork, giving, words).edge;

@@ -1,4 +1,5 @@
 /** Every cycle has a way out, or a limit set by its author; max_restarts limits edges with loop_restart. */
+import { regionsAround } from '../../core/branches.ts';
 import { parseCondition } from '../../core/conditions.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { amountLimits } from '../../core/settings/limits.ts';
@@ -82,11 +83,16 @@ function unlimitedAgents(
   const isOpen = ({ to, way }: Move): boolean =>
     to !== undefined && !isLimited(to) && !restarts({ to, way }) && !hasOwnKey(way.edge?.conditionText ?? '');
   const loops = beforeCycles(flow, isOpen);
+  const around = new Set<string>();
   return flow.places.flatMap((place): Pending[] => {
     if (!isAgentType(place.type ?? '') || isLimited(place) || seen.has(place) || !loops.has(place)) return [];
     const round = pathBetween(place, isOpen, ({ to }) => to === place, spend);
     if (round === undefined) return [];
     for (const move of round) seen.add(move.place);
+    // A loop around branches is one, whichever of them it goes through.
+    const outside = withoutBranches(round);
+    if (outside.length < round.length && around.has(outside.join(' '))) return [];
+    around.add(outside.join(' '));
     const { id, span } = place.node;
     const ids = shownRound([...round.map((move) => move.place.node.id), id]);
     const found = finding(graph, endlessCycle, {
@@ -100,6 +106,17 @@ function unlimitedAgents(
     };
     return [{ name: id, make }];
   });
+}
+
+/** The nodes of a round, sorted, without those in a branch whose fan-out is among them. */
+function withoutBranches(round: readonly Move[]): readonly string[] {
+  const ids = new Set(round.map(({ place }) => place.node.id));
+  const isAround = ({ place }: Move): boolean =>
+    ![...regionsAround(place.fork.graph, place.node.id)].some(({ node }) => ids.has(node));
+  return round
+    .filter(isAround)
+    .map(({ place }) => place.node.id)
+    .sort();
 }
 
 /** The places from which these moves can be made without an end. */

@@ -2,6 +2,7 @@
  *
  *  On the way a failure is settled if the node itself succeeds later, a verification passes, or the node that checks the
  *  loop of the failed one succeeds. No run succeeds after an unmet goal gate. */
+import { regionJoinedAt } from '../../core/branches.ts';
 import { isGate } from '../../core/gates.ts';
 import {
   type Flow,
@@ -10,6 +11,7 @@ import {
   isArrival,
   leadingTo,
   type Move,
+  meets,
   missedGate,
   missesGate,
   pathBetween,
@@ -43,7 +45,9 @@ export const failureToSuccess: Rule = {
     for (const place of flow.places) {
       // A quick check that skips most places of a large graph.
       if (!place.moves.some(({ to }) => to !== undefined && passing.has(to))) continue;
-      if (subject.kindOf.get(place.node.id)?.executable !== true || isGate(place.node)) continue;
+      const works = subject.kindOf.get(place.node.id)?.executable === true;
+      const joins = regionJoinedAt(subject.graph, place.node.id) !== undefined;
+      if (!(works || joins) || isGate(place.node)) continue;
       const past = carriedPast(flow, place, spend);
       const path = past === undefined ? undefined : pathTo(flow, place);
       if (past !== undefined && path !== undefined && !missedGate([...path, ...past]))
@@ -70,10 +74,11 @@ const isReported = ({ giving }: Move): boolean => giving.status === 'fail' && !g
 const isTakenUp = ({ way }: Move): boolean => way.how === 'condition';
 
 /** Whether an earlier failure is still unsettled after this move: an unmet goal gate, a passing verification, a
- *  restart and a condition of a conditional that matches the failure settle it. */
+ *  restart and a condition of a conditional that matches the failure settle it; the failure with which a branch ends is the join's. */
 const carries = (move: Move): boolean =>
   !missesGate(move) &&
   !restarts(move) &&
+  !(move.giving.status === 'fail' && meets(move)) &&
   !(move.giving.status === 'success' && move.place.type === 'verification') &&
   !(move.place.type === 'conditional' && isReported(move) && isTakenUp(move));
 
@@ -94,6 +99,7 @@ function carriedPast(flow: Flow, place: FlowPlace, spend: () => boolean): readon
       !isReported(failure) ||
       isTakenUp(failure) ||
       restarts(failure) ||
+      meets(failure) ||
       to === undefined ||
       to.type === 'exit'
     )

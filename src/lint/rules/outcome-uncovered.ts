@@ -1,4 +1,5 @@
 /** Every usual outcome of a node is taken by some edge. */
+import { branchAt, fanOutType } from '../../core/branches.ts';
 import { retryTarget } from '../../core/gates.ts';
 import { type Finding, newEdge, type Repair } from '../../core/settings/repair.ts';
 import { type Flow, type FlowPlace, flowOf, type Move, missesGate, pathTo } from '../flow/reach.ts';
@@ -50,14 +51,16 @@ const reportedBy = (moves: readonly Move[]): readonly string[] => [
 /** One move for each usual outcome that no edge takes. */
 function uncovered({ node, givings, moves, fork, passes }: FlowPlace, { graph }: Subject): readonly Move[] {
   const isSentBack = retryTarget(graph, node) !== undefined;
+  const isBranch = branchAt(graph, node.id) !== undefined;
   const found = givings
     .filter(({ usual }) => usual)
     .flatMap((giving) => {
       const own = moves.filter((move) => move.giving === giving);
       return own.some(({ way }) => way.edge !== undefined) ? [] : own.slice(0, 1);
     })
-    // The failure of a goal gate is taken by its retry target.
-    .filter((move) => !(isSentBack && missesGate(move)));
+    // The failure of a goal gate is taken by its retry target, that of a branch by its join.
+    .filter((move) => !(isSentBack && missesGate(move)))
+    .filter(({ giving }) => !(isBranch && giving.status === 'fail'));
   // For a node without conditions the author expects the run to end if an attempt breaks.
   const minds = passes !== undefined || fork.open.length < fork.edges.length;
   return minds || found.some(({ giving }) => !giving.broke) ? found : [];
@@ -80,11 +83,15 @@ function report(
   let fix = `add an edge from "${node.id}" with condition="${condition}"`;
   const repairs: Repair[] = [];
   const passed = node.type === 'conditional' ? ' that reaches it' : '';
-  let message = `no edge of "${node.id}" covers the outcome ${reported.join(' or ')}${passed}: the run would end there`;
+  const ends = branchAt(graph, node.id) === undefined ? 'the run would end there' : 'its branch would fail';
+  let message = `no edge of "${node.id}" covers the outcome ${reported.join(' or ')}${passed}: ${ends}`;
   if (fork.edges.length === 0) {
     message = `no edge leaves "${node.id}", and it is not an exit: a run that reaches it fails`;
     fix = `add an edge to an exit, or make it one: ${node.id} [shape=Msquare]`;
     if (lost === undefined) repairs.push({ node: node.id, shape: 'Msquare' });
+  } else if (node.type === fanOutType) {
+    message = `no edge of the fan-out "${node.id}" begins a branch where none of their conditions holds: the run would end there`;
+    fix = 'give one of its edges no condition, or lead the run past it where there is nothing to do';
   } else if (reported.length === 0) {
     message = `no edge of "${node.id}" is taken when it breaks (a timeout, a crash): unconditional edges only take reported failures`;
   }

@@ -1,0 +1,30 @@
+/** The outcomes that a join may have, for findings about the possible paths of runs. */
+import { fanInType, regionJoinedAt } from './branches.ts';
+import { listOf } from './for-each.ts';
+import type { Graph, Node } from './graph.ts';
+import { joinRules } from './join.ts';
+import { anyClass, type PossibleOutcome, plainSuccess, possibleOutcome } from './possible-outcomes.ts';
+
+/** Too few branches have succeeded, or their files conflict. */
+const joinFailure = possibleOutcome('fail', { classes: anyClass('product') });
+const somePart = possibleOutcome('partial_success');
+
+/** What a join may make of its branches; of a node where none meet, what it is after them. */
+export function joinOutcomes(graph: Graph, node: Node): readonly PossibleOutcome[] {
+  const region = regionJoinedAt(graph, node.id);
+  const fanOut = graph.nodes.get(region?.node ?? '');
+  if (region === undefined || fanOut === undefined) return [plainSuccess, joinFailure];
+  const mayDiffer = region.branches.length > 1 || listOf(fanOut) !== undefined;
+  const isPart = mayDiffer && joinRules(fanOut.settings, node.settings).policy === 'wait_all';
+  return [plainSuccess, ...(isPart ? [somePart] : []), joinFailure];
+}
+
+/** Of a node of another type that joins branches as well: it runs as itself unless the join has failed. */
+export const withJoinFailure = (
+  graph: Graph,
+  node: Node,
+  own: readonly PossibleOutcome[],
+): readonly PossibleOutcome[] =>
+  [fanInType, 'conditional'].includes(node.type) || regionJoinedAt(graph, node.id) === undefined
+    ? own
+    : [...own, { ...joinFailure, usual: false }];
