@@ -1,23 +1,36 @@
-/** A run without any execution: outcomes are given, the router and the gates of real runs decide. */
+/** A run without any execution: outcomes are given, the router and the gates of real runs decide. Branches are walked one after
+ *  another and meet at their join. */
 
+import { fanInType, fanOutType, regionJoinedAt } from '../core/branches.ts';
+import { isBranchLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
-import type { RunEnding, Step } from '../core/decision.ts';
+import { asText } from '../core/context.ts';
+import type { NodeKind } from '../core/contracts/node-kind.ts';
+import type { PlanFacts, RunEnding, Step, StepFacts } from '../core/decision.ts';
+import { itemOf } from '../core/for-each.ts';
+import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { type Graph, type Node, writtenId } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
+import { isJoinDecided, type JoinResult, joinResult, joinRules } from '../core/join.ts';
+import { own } from '../core/json.ts';
+import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
+import { forkOverItems } from '../core/lane-graph.ts';
 import { type Outcome, succeeded } from '../core/outcome.ts';
 import { openFailuresAfter } from '../core/overridden.ts';
 import { startOf } from '../core/pipeline.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
+import { type BranchEnd, type Cursor, type Fork, ownOfBranch } from '../core/records/fork.ts';
 import type { TakenAnswer } from '../core/records/question.ts';
 import { journalVersion } from '../core/records/visit.ts';
+import { expand } from '../core/references.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { inNewRound } from '../core/rounds.ts';
 import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
 import { stateAfter } from '../run/visits.ts';
-import { kindsOf } from './kinds.ts';
+import { kinds } from './kinds.ts';
 import { limitsOf } from './limits.ts';
 
 export type SimulatedStep = {
@@ -32,6 +45,14 @@ export type SimulatedStep = {
   readonly rerouted: string | undefined;
   /** The number of the restart that follows: the edge has `loop_restart`. */
   readonly restart: number | undefined;
+  /** The branches that the node is in, from outside in; empty outside of all. */
+  readonly branches: readonly string[];
+  /** The branches that begin after it, and the node where they meet. */
+  readonly opens: { readonly branches: readonly string[]; readonly join: string } | undefined;
+  /** How the branches have ended that meet here. */
+  readonly joins: readonly { readonly id: string; readonly end: BranchEnd }[];
+  /** Why its branch ends before its join. */
+  readonly branchFails: string | undefined;
 };
 
 export type Simulation = {
@@ -44,52 +65,229 @@ export type Simulation = {
 const at = '1970-01-01T00:00:00.000Z';
 
 /** Simulates a run of a linted graph. `outcomes` has the outcomes of a node, attempt by attempt; the last one is repeated, and
- *  a node without any succeeds. At most `most` steps. */
+ *  a node without any succeeds; a join without any is what its branches make of it. At most `most` steps. */
 export function simulate(
   graph: Graph,
   outcomes: ReadonlyMap<string, readonly Outcome[]>,
   most: number,
 ): Simulation {
-  const caps = limitsOf({}, graph);
-  const facts = {
-    kinds: kindsOf(graph),
-    caps,
-    elapsedMs: 0,
-    spent: nothingSpent,
-    unpriced: [],
-    interrupted: false,
-  };
-  const steps: SimulatedStep[] = [];
-  const used = new Map<string, number>();
-  let state = initialState(graph);
-  while (steps.length < most) {
-    const next = plan(graph, state, facts);
-    if (next.do !== 'execute') return { steps, ending: next.do === 'finish' ? next.ending : undefined };
-    const { node, kind, visit } = next;
-    const before = used.get(node.id) ?? 0;
-    const { outcome: ended, attempts } = ending(graph, node, outcomes.get(node.id) ?? [], before, state);
-    used.set(node.id, before + attempts);
+  const walk = new Walk(graph, outcomes, most);
+  const { ending } = walk.from({ graph, state: initialState(graph) });
+  return { steps: walk.steps, ending };
+}
+
+/** What executes nodes one after another: the run, or a branch. */
+type Walked = { readonly graph: Graph; readonly state: RunState; readonly lane?: LaneBounds };
+
+/** Where it has come to: a branch has ended, or the run; neither after `most` steps. */
+type Arrived = { readonly state: RunState; readonly ended?: BranchEnd; readonly ending?: RunEnding };
+
+class Walk {
+  readonly steps: SimulatedStep[] = [];
+  private readonly used = new Map<string, number>();
+  private readonly facts: PlanFacts & { readonly kinds: readonly NodeKind[] };
+  private readonly within: string[] = [];
+
+  constructor(
+    graph: Graph,
+    private readonly outcomes: ReadonlyMap<string, readonly Outcome[]>,
+    private readonly most: number,
+  ) {
+    const caps = limitsOf({}, graph);
+    this.facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
+  }
+
+  from({ graph, state: first, lane }: Walked): Arrived {
+    let state = first;
+    while (this.steps.length < this.most) {
+      const next = plan(graph, state, this.facts);
+      if (next.do !== 'execute') {
+        if (next.do !== 'finish') return { state };
+        const { ending } = next;
+        const isOwn = lane !== undefined && isBranchLimit(ending.reason);
+        return isOwn ? { state, ended: failedEnd(ending.reason) } : { state, ending };
+      }
+      const { done, after } = this.execute({ graph, state, ...(lane === undefined ? {} : { lane }) }, next);
+      const { decision } = done;
+      if (decision.do === 'finish') return { state: after, ending: decision.ending };
+      if (decision.do === 'end_branch') return { state: after, ended: decision.ended };
+      state = after;
+      if (after.fork === undefined || done.fork === undefined) continue;
+      const met = this.branches(graph, after, after.fork);
+      if (!('fork' in met)) return met.arrived;
+      state = { ...met.state, fork: met.fork };
+    }
+    return { state };
+  }
+
+  /** One execution of the state's next node, and the state after it; with the fork that it opens. */
+  private execute(
+    { graph, state, lane }: Walked,
+    { node, kind, visit, state: planned }: Extract<ReturnType<typeof plan>, { do: 'execute' }>,
+  ): { readonly done: Step; readonly after: RunState } {
+    const met = state.fork?.join === node.id ? metIn(graph, node, state, state.fork) : undefined;
+    const before =
+      met === undefined ? planned : { ...planned, context: { ...planned.context, ...met.outcome.updates } };
+    const { outcome: ended, attempts } = this.ending(graph, node, state, met?.outcome);
     const outcome = truthGate({ node, kind }, state, ended);
     const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
     const feedback =
       outcome.status === 'fail' && kind.type !== 'conditional' ? failureFacts(stage, outcome) : {};
-    const { change, route, decision } = step(graph, next.state, outcome, { ...stage, feedback });
-    const goes = decision.do === 'run' ? decision.node : undefined;
-    const rerouted = goes !== undefined && goes !== route?.edge?.to ? goes : undefined;
-    steps.push({ node, visit, outcome, attempts, route, rerouted, restart: change.restart });
-    if (decision.do === 'finish') return { steps, ending: decision.ending };
-    const visited = { node: node.id, node_type: kind.type, visit, outcome };
+    const facts: StepFacts = {
+      ...stage,
+      ...{ feedback, lane, opens: opensList(graph, node, planned, outcome) },
+      joined: met === undefined ? undefined : { origins: {} },
+    };
+    const done = step(graph, before, outcome, facts);
+    this.steps.push({
+      ...wayOn(done),
+      node,
+      visit,
+      outcome,
+      attempts,
+      joins: met?.ends ?? [],
+      branches: [...this.within],
+    });
     const asked = isHumanGate(node) ? { answer: simulatedAnswer(outcome) } : {};
-    const after = {
-      ...next.state,
+    const visited = { node: node.id, node_type: kind.type, visit, outcome, ...asked };
+    const { change } = done;
+    const { fork: _, ...rest } = before;
+    const now: RunState = {
+      ...rest,
       ...change.now,
       visits: { ...state.visits, [node.id]: visit },
       outcomes: { ...state.outcomes, [node.id]: change.outcome },
-      open_failures: [...openFailuresAfter(state.open_failures ?? [], { ...visited, ...asked })],
+      open_failures: [...openFailuresAfter(state.open_failures ?? [], visited)],
     };
-    state = change.restart === undefined ? after : inNewRound(after, change.restart);
+    const after = change.restart === undefined ? now : inNewRound(now, change.restart);
+    if (done.fork === undefined) return { done, after };
+    const by = { node: node.id, step: this.steps.length, after: 'none' };
+    return { done, after: { ...after, fork: openedFork(after, done.fork, by) } };
   }
-  return { steps, ending: undefined };
+
+  /** Walks the branches of a fork one after another, until they have ended or have decided the join. */
+  private branches(
+    graph: Graph,
+    opened: RunState,
+    { branches: cursors, ...fork }: Fork,
+  ): { readonly state: RunState; readonly fork: Fork } | { readonly arrived: Arrived } {
+    const [fanOut, join] = [graph.nodes.get(fork.node), graph.nodes.get(fork.join)];
+    const rules = joinRules(fanOut?.settings ?? {}, join?.type === fanInType ? join.settings : {});
+    let state = opened;
+    const branches: Record<string, Cursor> = { ...cursors };
+    for (const id of Object.keys(cursors)) {
+      const cursor = branches[id];
+      if (cursor === undefined) continue;
+      if (
+        isJoinDecided(
+          rules,
+          Object.values(branches).map(({ ended }) => ended),
+        )
+      ) {
+        branches[id] = { ...cursor, ended: cancelledEnd };
+        continue;
+      }
+      const lane = laneBounds(graph, { ...fork, branches }, id, cursor);
+      this.within.push(id);
+      const view = viewOf({ ...state, fork: { ...fork, branches } }, id);
+      const arrived = this.from({ graph: lane.graph, state: view, lane });
+      this.within.pop();
+      if (arrived.ended === undefined) return { arrived };
+      branches[id] = { ...cursor, ...ownOf(arrived.state), ended: arrived.ended };
+      state = { ...arrived.state, ...ownOf(state) };
+    }
+    return { state, fork: { ...fork, branches } };
+  }
+
+  /** How an execution ends, by the outcomes of its attempts that no earlier execution has used. `joined`: what the branches make of
+   *  it that meet in the node. */
+  private ending(
+    graph: Graph,
+    node: Node,
+    { last_outcome: last }: RunState,
+    joined: Outcome | undefined,
+  ): Pick<SimulatedStep, 'outcome' | 'attempts'> {
+    const id = writtenId(graph, node.id);
+    const given = this.outcomes.get(id) ?? this.outcomes.get(node.id) ?? [];
+    const onlyJoins = joined !== undefined && [fanInType, 'conditional'].includes(node.type);
+    const isFailed = joined?.status === 'fail' && !onlyJoins;
+    if (isFailed || (onlyJoins && given.length === 0))
+      return { outcome: withoutUpdates(joined), attempts: 1 };
+    if (node.type === 'conditional' && !onlyJoins)
+      return { outcome: last === null ? succeeded() : { ...last, updates: {}, notes: '' }, attempts: 1 };
+    const usual = (isHumanGate(node) ? usualOutcome(graph, node) : undefined) ?? succeeded();
+    const policy = retryPolicyOf(node, graphLimits.park_after.otherwise);
+    const used = this.used.get(id) ?? 0;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = given[Math.min(used + attempt, given.length) - 1] ?? usual;
+      const next = nextAttempt(policy, attempt < mostAttempts ? attempt : Number.POSITIVE_INFINITY, outcome);
+      if (next.again) continue;
+      this.used.set(id, used + attempt);
+      return { outcome: next.outcome, attempts: attempt };
+    }
+  }
+}
+
+const withoutUpdates = (outcome: Outcome): Outcome => ({ ...outcome, updates: {} });
+
+/** What of a state is that of the run or of one branch alone. */
+const ownOf = (
+  state: RunState,
+): Pick<RunState, (typeof ownOfBranch)[number]> & { readonly snapshot: string } => {
+  const entries = ownOfBranch.map((key) => [key, state[key]] as const);
+  return Object.fromEntries(entries) as ReturnType<typeof ownOf>;
+};
+
+/** The way on, as people see it. */
+function wayOn({ route, decision, fork, change }: Step) {
+  const ended = decision.do === 'end_branch' ? decision.ended : undefined;
+  const goes = decision.do === 'run' && fork === undefined ? decision.node : undefined;
+  const isReached = ended !== undefined && route?.edge?.to === change.now.next_node;
+  return {
+    route,
+    rerouted: goes !== undefined && goes !== route?.edge?.to ? goes : undefined,
+    restart: change.restart,
+    opens: fork === undefined ? undefined : { branches: fork.branches.map(({ id }) => id), join: fork.join },
+    branchFails: ended?.ok === false && !isReached ? ended.reason : undefined,
+  };
+}
+
+const failedEnd = (reason: string): BranchEnd => ({ ok: false, status: 'failed', reason, class: 'budget' });
+const cancelledEnd: BranchEnd = {
+  ...{ ok: false, status: 'cancelled', class: null },
+  reason: 'the other branches have decided the join',
+};
+
+type Met = Pick<JoinResult, 'outcome'> & { readonly ends: SimulatedStep['joins'] };
+
+/** What becomes of the branches that meet in a node; no file conflicts with another. */
+function metIn(graph: Graph, node: Node, { context }: RunState, fork: Fork): Met {
+  const rules = joinRules(graph.nodes.get(fork.node)?.settings ?? {}, node.settings);
+  const branches = Object.entries(fork.branches).map(([id, cursor]) => ({
+    id,
+    end: cursor.ended ?? cancelledEnd,
+    last: cursor.last_outcome?.status,
+    notes: '',
+    files: { created: [], modified: [], deleted: [] },
+    context: cursor.context,
+  }));
+  const { outcome } = joinResult(rules, branches, context);
+  return { outcome, ends: branches.map(({ id, end }) => ({ id, end })) };
+}
+
+/** The branches of a list: of one that the context does not have yet, a single item is assumed. */
+function opensList(graph: Graph, node: Node, { context }: RunState, { status }: Outcome): StepFacts['opens'] {
+  if (node.type !== fanOutType || status === 'fail') return undefined;
+  const lookup = (kind: string, key: string): string | undefined => {
+    const value = kind === 'ctx' ? own(context, key) : undefined;
+    return value === undefined ? undefined : asText(value);
+  };
+  const goal = graph.settings.goal?.text;
+  const opened = forkOverItems(graph, node, (text) => {
+    const read = expand(text, { goal, lookup, item: itemOf(graph) }, 'plain');
+    return 'unknown' in read ? { text: '["item"]' } : read;
+  });
+  return opened === undefined || 'problem' in opened ? undefined : opened;
 }
 
 const simulatedAnswer = ({ label }: Outcome): TakenAnswer => ({
@@ -106,30 +304,13 @@ const initialState = (graph: Graph): RunState =>
     },
   ]);
 
-/** How an execution ends, by the outcomes of its attempts; `used` of them belong to earlier executions. */
-function ending(
-  graph: Graph,
-  node: Node,
-  given: readonly Outcome[],
-  used: number,
-  { last_outcome: last }: RunState,
-): Pick<SimulatedStep, 'outcome' | 'attempts'> {
-  if (node.type === 'conditional')
-    return { outcome: last === null ? succeeded() : { ...last, updates: {}, notes: '' }, attempts: 1 };
-  const usual = (isHumanGate(node) ? usualOutcome(graph, node) : undefined) ?? succeeded();
-  const policy = retryPolicyOf(node, graphLimits.park_after.otherwise);
-  for (let attempt = 1; ; attempt++) {
-    const outcome = given[Math.min(used + attempt, given.length) - 1] ?? usual;
-    const next = nextAttempt(policy, attempt < mostAttempts ? attempt : Number.POSITIVE_INFINITY, outcome);
-    if (!next.again) return { outcome: next.outcome, attempts: attempt };
-  }
-}
-
 /** Attempts at one execution that are simulated; all but the first given ones are alike. */
 const mostAttempts = 10_000;
 
 /** Nodes whose outcome cannot be given: they pass on another one, or always succeed. */
-export const passesOn = (node: Node): boolean => ['start', 'exit', 'conditional'].includes(node.type);
+export const passesOn = (graph: Graph, node: Node): boolean =>
+  ['start', 'exit', 'conditional', fanOutType].includes(node.type) &&
+  !(node.type === 'conditional' && regionJoinedAt(graph, node.id) !== undefined);
 
 /** How many of the given outcomes of `node` a simulation did not use. */
 export const unusedOutcomes = ({ steps }: Simulation, node: string, given: readonly Outcome[]): number =>

@@ -3,6 +3,7 @@ import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
 import { countedItems } from '../core/amounts.ts';
+import { fanOutType } from '../core/branches.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import { choicesOf, isHumanGate, optionsNamed, outcomeOfOption } from '../core/human-gate.ts';
 import { nearest } from '../core/nearest.ts';
@@ -66,9 +67,9 @@ function readOutcomes(given: string, graph: Graph) {
       meant === undefined ? example : `did you mean ${meant}?`,
     );
   }
-  if (passesOn(node))
+  if (passesOn(graph, node))
     return usage(
-      `--outcome ${given}: ${id} is ${node.type === 'exit' ? 'an' : 'a'} ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : 'always succeeds'}`,
+      `--outcome ${given}: ${id} is ${node.type === 'exit' ? 'an' : 'a'} ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : node.type === fanOutType ? 'only begins branches' : 'always succeeds'}`,
       'name a node that does work',
     );
   const outcomes: Outcome[] = [];
@@ -102,14 +103,20 @@ function answerAtGate(
 const record = (pipeline: string, { steps, ending }: Simulation) => ({
   schema_version: 1,
   pipeline,
-  steps: steps.map(({ node, visit, outcome, attempts, route, rerouted, restart }) => ({
+  steps: steps.map(({ node, visit, outcome, attempts, route, rerouted, restart, ...of }) => ({
     node: node.id,
     visit,
+    ...(of.branches.length === 0 ? {} : { branch: of.branches.at(-1) }),
     outcome: outcome.status,
     ...(attempts > 1 ? { attempts } : {}),
-    next: rerouted ?? route?.edge?.to ?? null,
+    next: rerouted ?? of.opens?.join ?? route?.edge?.to ?? null,
     how: rerouted === undefined ? (route?.how ?? 'exit') : 'gate',
     ...(restart === undefined ? {} : { restart }),
+    ...(of.opens === undefined ? {} : { branches: of.opens.branches }),
+    ...(of.branchFails === undefined ? {} : { branch_fails: of.branchFails }),
+    ...(of.joins.length === 0
+      ? {}
+      : { joined: of.joins.map(({ id, end: { status, reason } }) => ({ id, status, reason })) }),
     candidates: route?.candidates ?? [],
   })),
   end: ending === undefined ? null : { ok: ending.ok, exit_node: ending.exitNode, reason: ending.reason },
@@ -127,6 +134,10 @@ function print(
   for (const [at, { cells, used, last }] of rows.entries()) {
     io.out(`${[...cells, oneLine(last, Math.max(20, width - used))].join('  ').trimEnd()}\n`);
     const others = (steps[at]?.route?.candidates ?? []).filter((one) => one.lost !== undefined);
+    for (const ended of endsMet(steps[at]))
+      io.out(
+        `${paint.dim(`${' '.repeat(Math.max(0, used))}${oneLine(ended, Math.max(20, width - used))}`)}\n`,
+      );
     for (const other of others)
       io.out(
         `${paint.dim(`${' '.repeat(Math.max(0, used))}${oneLine(rejection(other), Math.max(20, width - used))}`)}\n`,
@@ -144,7 +155,15 @@ function print(
   else io.out(`${paint.red('✗ fails')} after ${count}: ${ending.reason}\n`);
 }
 
-const nameOf = ({ node, visit }: SimulatedStep): string => (visit === 1 ? node.id : `${node.id}@${visit}`);
+/** Nodes of branches are shifted to the right. */
+const nameOf = ({ node, visit, branches }: SimulatedStep): string =>
+  `${'  '.repeat(branches.length)}${node.id}${visit === 1 ? '' : `@${visit}`}`;
+
+/** The branches that meet in a node, where not all have succeeded. */
+const endsMet = (step: SimulatedStep | undefined): readonly string[] =>
+  (step?.joins ?? []).flatMap(({ id, end: { ok, status, reason } }) =>
+    ok ? [] : [`branch ${id} ${status}${reason === '' ? '' : `: ${reason}`}`],
+  );
 
 /** The outcome of a step; for an exit with outcome=fail, that of the run. */
 const summary = ({ node, outcome, attempts }: SimulatedStep): string =>
@@ -159,7 +178,10 @@ const summary = ({ node, outcome, attempts }: SimulatedStep): string =>
     .join(' ');
 
 /** The node that follows, and why. */
-function wayOf({ route, rerouted, restart, outcome }: SimulatedStep): string {
+function wayOf({ route, rerouted, restart, outcome, opens, branchFails }: SimulatedStep): string {
+  if (opens !== undefined)
+    return `→ ${opens.branches.length === 0 ? 'no branch' : opens.branches.join(', ')}: meet in ${opens.join}`;
+  if (branchFails !== undefined) return `its branch fails: ${branchFails}`;
   if (rerouted !== undefined) return `→ ${rerouted}: a goal gate sends the run back`;
   if (route === undefined) return '';
   const { edge, how } = route;
