@@ -1,7 +1,6 @@
 /** Merges what the branches of a fork have left in their workspaces, and keeps the sides of a conflict as artifacts. */
 import { dirname, join } from 'node:path';
 import type { Json, JsonObject } from '../core/json.ts';
-import type { Fork } from '../core/records/fork.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import { below, liesIn } from '../platform/files/names.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -14,8 +13,8 @@ import type { LayerContext } from './layers/layer.ts';
 
 type Joining = Pick<LayerContext, 'run' | 'node' | 'nodeDir' | 'before' | 'snapshots' | 'signal'>;
 
-/** A tree that the join looks at. */
-export type JoinSide = { readonly id: string; readonly tree: Tree };
+/** A tree that the join looks at; many large ones do not fit into memory at once. */
+export type JoinSide = { readonly id: string; tree(): Promise<Tree> };
 
 /** The trees of these branches merged with one another, and with what the workspace has become meanwhile. What the merged tree needs is
  *  in the store. Rejects with a `GitError` where git fails, and with what is wrong with the store. */
@@ -31,8 +30,7 @@ export async function mergeSides(
   const batch = snapshots.store.begin();
   try {
     const merge = textMerger(folder, run.env);
-    const trees = sides.map(({ tree }) => tree);
-    const merged = await mergeTrees(base.tree, before.id === base.id ? trees : [before.tree, ...trees], {
+    const merged = await mergeTrees(base.tree, treesOf(before, base, sides), {
       read: (hash) => snapshots.read(hash),
       // Of an interrupted execution nothing counts.
       texts: async (texts) => (signal.aborted ? undefined : merge(texts)),
@@ -45,6 +43,12 @@ export async function mergeSides(
     await batch.end();
     await removeTree(folder);
   }
+}
+
+/** A person may have changed the workspace since, while the run was suspended. */
+async function* treesOf(before: Snapshot, base: Snapshot, sides: readonly JoinSide[]): AsyncGenerator<Tree> {
+  if (before.id !== base.id) yield before.tree;
+  for (const { tree } of sides) yield tree();
 }
 
 /* The sides of a conflict. */
@@ -68,7 +72,7 @@ export async function keepConflicts(
   let [files, bytes] = [0, 0];
   for (const { id, tree } of sides) {
     const has: Record<string, Json> = {};
-    for (const [path, entry] of tree) {
+    for (const [path, entry] of await tree()) {
       if (!liesIn(inside, path)) continue;
       has[path] = factsOf(entry);
       const size = entry.size ?? 0;
@@ -106,17 +110,3 @@ async function writeSide(
     throw error;
   }
 }
-
-/** The fork's branches with the trees that they have left. */
-export const sidesOf = async (
-  { snapshots }: Pick<Joining, 'snapshots'>,
-  { branches }: Fork,
-  ids: readonly string[],
-): Promise<readonly JoinSide[]> => {
-  const sides: JoinSide[] = [];
-  for (const id of ids) {
-    const { tree } = await snapshots.load(branches[id]?.snapshot ?? '');
-    sides.push({ id, tree });
-  }
-  return sides;
-};

@@ -41,10 +41,14 @@ const largest = 1024 * 1024;
 /** What all sides together make of `base`, in the order of `sides`: changed by one side, or by all alike, is taken; two versions of
  *  a text are merged, contents and permissions apart; a file that was renamed is a deleted and a created one. What no side
  *  changes is neither read nor copied, and keeps its facts. */
-export async function mergeTrees(base: Tree, sides: readonly Tree[], tools: MergeTools): Promise<TreeMerge> {
+export async function mergeTrees(
+  base: Tree,
+  sides: Iterable<Tree> | AsyncIterable<Tree>,
+  tools: MergeTools,
+): Promise<TreeMerge> {
   const merge = new Merge(new FolderTree(topOf(base)), tools);
   let tree = merge.base;
-  for (const side of sides) tree = await merge.add(tree, new FolderTree(topOf(side)));
+  for await (const side of sides) tree = await merge.add(tree, new FolderTree(topOf(side)));
   return { tree, conflicts: merge.conflicts, kept: [...merge.kept].sort() };
 }
 

@@ -24,7 +24,7 @@ import { conflictKinds } from '../../workspace/merge.ts';
 import type { Changes, Snapshot } from '../../workspace/snapshot.ts';
 import { environmentOf, type NodeEnvironment, passedTo } from '../environment.ts';
 import { beginningIn } from '../execute-node.ts';
-import { type JoinSide, keepConflicts, mergeSides, sidesOf } from '../merge-branches.ts';
+import { type JoinSide, keepConflicts, mergeSides } from '../merge-branches.ts';
 import { changedPaths } from '../undo.ts';
 import type { Executed, Layer, LayerContext } from './layer.ts';
 
@@ -52,6 +52,7 @@ export const joinLayer: Layer = (next) => async (context) => {
 class Join {
   private readonly rules: JoinRules;
   private readonly shown: NodeEnvironment;
+  private readonly loaded = new Map<string, Snapshot>();
 
   constructor(
     private readonly context: LayerContext,
@@ -65,19 +66,26 @@ class Join {
   /** What becomes of the branches, by what they have committed. */
   async result(): Promise<JoinResult> {
     const { fork, context } = this;
-    const { snapshots, state } = context;
-    const base = await snapshots.load(fork.base);
+    const { state } = context;
+    const base = await this.load(fork.base);
     const branches: JoinedBranch[] = [];
     for (const [at, [id, cursor]] of Object.entries(fork.branches).entries()) {
       const { ended: end, last_outcome: last, context: its } = cursor;
       if (end === undefined) throw new Error(`Internal: branch ${id} has not ended`);
-      const files = this.listed(diff(base, await snapshots.load(cursor.snapshot)));
+      const files = this.listed(diff(base, await this.load(cursor.snapshot)));
       const notes = await this.clean(last?.notes ?? '');
       const reason = await this.clean(end.reason);
       const item = fork.items?.[at];
       branches.push({ id, end: { ...end, reason }, last: last?.status, notes, files, context: its, item });
     }
     return joinResult(this.rules, branches, state.context);
+  }
+
+  private async load(id: string): Promise<Snapshot> {
+    const { before, snapshots } = this.context;
+    const found = id === before.id ? before : (this.loaded.get(id) ?? (await snapshots.load(id)));
+    if (this.loaded.size < mostLoaded) this.loaded.set(id, found);
+    return found;
   }
 
   private clean = async (text: string): Promise<string> =>
@@ -110,8 +118,11 @@ class Join {
     const { context, fork, rules } = this;
     const { snapshots, before } = context;
     if (rules.merge === 'none' || counted.length === 0) return before;
-    const base = await snapshots.load(fork.base);
-    const sides = await sidesOf(context, fork, counted);
+    const base = await this.load(fork.base);
+    const sides = counted.map((id): JoinSide => {
+      const { snapshot = '' } = fork.branches[id] ?? {};
+      return { id, tree: async () => (await this.load(snapshot)).tree };
+    });
     const merge = await mergeSides(context, base, sides).catch((error: unknown) => {
       if (!(error instanceof GitError)) throw error;
       return failed(`the files of the branches could not be merged: ${error.message}`, 'infra');
@@ -121,6 +132,7 @@ class Join {
       merge.conflicts.size > 0 ? await this.conflict(merge, base, sides) : await this.outside(merge);
     await this.keepRecord(merge, sides, refused?.at);
     if (refused !== undefined) return refused.outcome;
+    if (merge.tree.top.id === before.id) return before;
     const merged = await snapshots.keepTree(merge.tree);
     await snapshots.restore(merged);
     return snapshots.take(merged);
@@ -133,7 +145,7 @@ class Join {
   ): Promise<{ readonly outcome: Outcome; readonly at: JsonObject }> {
     const { fork, context, shown } = this;
     const paths = [...conflicts.keys()].sort();
-    const all = [{ id: fork.node, tree: base.tree }, ...sides];
+    const all = [{ id: fork.node, tree: async () => base.tree }, ...sides];
     const at = await keepConflicts(context, paths, all, shown.values);
     const first = paths
       .slice(0, 20)
@@ -200,6 +212,9 @@ class Join {
     };
   }
 }
+
+/** Snapshots that are kept in memory: each may be large. */
+const mostLoaded = 16;
 
 /** Caches that a record lists. */
 const mostKept = 1000;
