@@ -61,8 +61,11 @@ async function planned(run: Run, state: RunState, elapsedMs: number): Promise<Ru
   const facts = { kinds, caps, elapsedMs, spent: costs.run(), unpriced: costs.unpriced(), interrupted };
   const next = plan(run.graph, state, facts);
   if (next.do !== 'execute' || run.replay === undefined) return next;
-  const replay = await run.replay.checkNode(next.node.id, next.visit, state.steps + 1);
-  return plan(run.graph, state, { ...facts, replay });
+  const { node, visit } = next;
+  const { branch, signal } = run;
+  const step = state.steps + 1;
+  const replay = await run.replay.checkNode({ node: node.id, visit, step, branch, signal });
+  return plan(run.graph, state, { ...facts, interrupted: signal.aborted, replay });
 }
 
 /** Commits what follows the execution; a stop leaves the node to a resume. */

@@ -113,9 +113,9 @@ async function resultBefore(
 
 /** The answer that counts: that of the record in a replay; else the first that was linked, which may be that of the engine itself. */
 async function answerOf(context: LayerContext, question: Question): Promise<Answer | undefined> {
-  const { run, state } = context;
+  const { run } = context;
   const { runDir } = run;
-  const recorded = await run.replay?.answerTo(question, state.steps + 1);
+  const recorded = await run.replay?.answerTo(question);
   if (recorded !== undefined) return claimed(context, { question: question.id, ...recorded });
   const there = readAnswer(runDir, question.id);
   if (there === 'unreadable')

@@ -5,10 +5,11 @@ import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
 import type { SteeringNote } from '../core/records/note.ts';
 import { type Question, questionHash, type TakenAnswer } from '../core/records/question.ts';
-import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
+import type { RunRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 import { DamagedStore } from '../platform/files/workspace-error.ts';
 import { writeJson } from '../platform/files/write.ts';
+import type { Snapshots } from '../workspace/snapshot.ts';
 import { firstDifference, normalForm, runNames } from './comparable.ts';
 import type { Hidden } from './record.ts';
 import {
@@ -19,6 +20,7 @@ import {
   type ReplayingRun,
   recordedExecutions,
 } from './recorded-executions.ts';
+import { type RecordedOrder, recordedOrder } from './recorded-order.ts';
 
 /** Thrown through an attempt when the record has no answer and no live agent may give one. */
 export class Diverged extends Error {}
@@ -27,6 +29,8 @@ export class Diverged extends Error {}
 export type ReplayedNode = {
   readonly node: string;
   readonly visit: number;
+  /** Of the workspace in which it works. */
+  readonly snapshots: Snapshots;
   /** The agent that answers after a divergence; undefined where none is configured. */
   readonly live: Agent | undefined;
   readonly hidden: Hidden;
@@ -35,18 +39,28 @@ export type ReplayedNode = {
   readonly replayed: (line: number) => void;
 };
 
+/** The execution that comes next. */
+export type NextNode = {
+  readonly node: string;
+  readonly visit: number;
+  readonly step: number;
+  readonly branch: string | undefined;
+  readonly signal: AbortSignal;
+};
+
 export interface Replay {
   /** False once the run has diverged from the record. */
   readonly follows: boolean;
   agentFor(node: ReplayedNode): Agent;
-  /** Before an execution begins. Returns why the run must stop, or undefined. */
-  checkNode(node: string, visit: number, step: number): Promise<string | undefined>;
+  /** Before an execution begins. Returns why the run must stop, or undefined. In a branch that the recorded run cancelled there it
+   *  waits until this one is cancelled, too. */
+  checkNode(at: NextNode): Promise<string | undefined>;
   /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
    *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
   answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
-  /** The recorded answer of a person, in the execution with the number `step`; undefined where the record does not answer (any more).
-   *  Throws `Diverged` where another question was asked and the replay is not live. */
-  answerTo(question: Question, step: number): Promise<TakenAnswer | undefined>;
+  /** The recorded answer of a person; undefined where the record does not answer (any more). Throws `Diverged` where another question
+   *  was asked and the replay is not live. */
+  answerTo(question: Question): Promise<TakenAnswer | undefined>;
   /** The notes of people that the recorded execution had. */
   notesAt(node: string, visit: number): readonly SteeringNote[];
   /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
@@ -93,8 +107,7 @@ class RecordReplay implements Replay {
   readonly #recorded: RecordedRun;
   readonly #run: ReplayingRun;
   readonly #answers: ReadonlyMap<string, Exchange>;
-  /** By the number of their step. */
-  readonly #executions = new Map<number, VisitRecord>();
+  readonly #order: RecordedOrder;
   readonly #normal: (text: string) => string;
   readonly #answerFrom: ReturnType<typeof recordedExecutions>;
   #follows: boolean;
@@ -103,11 +116,10 @@ class RecordReplay implements Replay {
     this.#recorded = recorded;
     this.#run = run;
     this.#answers = answersOf(recorded.records, recorded.exchanges);
-    for (const record of recorded.records)
-      if (record.type === 'Visit') this.#executions.set(record.steps, record);
+    this.#order = recordedOrder(recorded.records);
     const here = { runId: run.manifest.run_id, runDir: run.runDir };
     this.#normal = replayNormalForm(recorded.replayOf, here);
-    this.#answerFrom = recordedExecutions(recorded, { ...run, normal: this.#normal });
+    this.#answerFrom = recordedExecutions(recorded, this.#order, { ...run, normal: this.#normal });
     this.#follows = !run.diverged;
   }
 
@@ -125,23 +137,33 @@ class RecordReplay implements Replay {
   }
 
   async answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined> {
-    const was = this.#executions.get(start.state.steps + 1);
+    const was = this.#order.execution(start.node.id, start.visit);
     const answers = this.#follows && this.#recorded.replayOf.run_tools !== true;
     return answers && was !== undefined ? this.#answerFrom(start, was) : undefined;
   }
 
-  async checkNode(node: string, visit: number, step: number): Promise<string | undefined> {
-    const was = this.#executions.get(step);
-    if (!this.#follows || (was?.node === node && was.visit === visit)) return undefined;
+  async checkNode({ node, visit, step, branch, signal }: NextNode): Promise<string | undefined> {
+    if (!this.#follows) return undefined;
+    const order = this.#order;
+    const was = order.hasBranches ? order.execution(node, visit) : order.inOrder(step);
+    if (was?.node === node && was.visit === visit && was.branch === branch) return undefined;
+    if (was === undefined && order.isCancelled(branch)) {
+      await aborted(signal);
+      return undefined;
+    }
+    const count = order.executions.length;
     const why =
-      was === undefined
-        ? `the recorded run has ${this.#executions.size} executions, and this is number ${step}`
-        : `the recorded run was at ${was.node}@${was.visit}`;
+      was !== undefined
+        ? `the recorded run was at ${was.node}@${was.visit}`
+        : order.hasBranches
+          ? `none of the ${count} executions of the recorded run is this one`
+          : `the recorded run has ${count} executions, and this is number ${step}`;
     return this.#diverge({ ...noCall, node, visit, kind: 'end_of_record', why });
   }
 
-  async answerTo(question: Question, step: number): Promise<TakenAnswer | undefined> {
-    const answer = this.#follows ? this.#executions.get(step)?.answer : undefined;
+  async answerTo(question: Question): Promise<TakenAnswer | undefined> {
+    const was = this.#order.execution(question.node, question.visit);
+    const answer = this.#follows ? was?.answer : undefined;
     const is = questionHash(question);
     if (!this.#follows || answer?.question_sha256 === is) return answer;
     const why =
@@ -156,14 +178,11 @@ class RecordReplay implements Replay {
   }
 
   notesAt(node: string, visit: number): readonly SteeringNote[] {
-    const is = (record: RunRecord) =>
-      record.type === 'Visit' && record.node === node && record.visit === visit;
-    const was = this.#recorded.records.find(is);
-    return was?.type === 'Visit' ? (was.steered ?? []) : [];
+    return this.#order.execution(node, visit)?.steered ?? [];
   }
 
   async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {
-    const was = this.#executions.get(now.steps);
+    const was = this.#order.execution(node, visit);
     if (!this.#follows || was === undefined || was.next_node === now.next_node) return undefined;
     const route = (next: string | null, outcome: string) =>
       `${next === null ? 'the end' : `"${next}"`} (outcome ${outcome})`;
@@ -224,8 +243,7 @@ class RecordReplay implements Replay {
   /** Keeps the conversation that the recorded execution kept: agents that answer after a divergence continue it. No recorded
    *  answer needs it. */
   #keepThread({ thread }: AgentTask, { node, visit }: ReplayedNode): void {
-    const executions = [...this.#executions.values()];
-    const kept = executions.find((one) => one.node === node && one.visit === visit)?.thread;
+    const kept = this.#order.execution(node, visit)?.thread;
     if (kept === undefined) return;
     try {
       thread?.keep(this.#recorded.body(kept.session), kept.agent);
@@ -237,7 +255,7 @@ class RecordReplay implements Replay {
   /** Repeats what the call did, and answers with its report. */
   async #report(task: AgentTask, exchange: Exchange, at: ReplayedNode): Promise<AgentReport> {
     const { body } = this.#recorded;
-    const { snapshots } = this.#run;
+    const { snapshots } = at;
     const { files, hidden } = exchange;
     const touched = new Set(files?.changes.map(({ path }) => path));
     if (files !== null && touched.size > 0) {
@@ -257,6 +275,12 @@ class RecordReplay implements Replay {
     return report ?? { kind: 'cancelled' };
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;
 

@@ -1,4 +1,5 @@
 /** Whether two runs of one pipeline did the same: their finished executions, compared one by one in their normal form. */
+import { executionsInOrder } from '../core/branch-path.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { RunRecord } from '../core/records/visit.ts';
 import { type FieldDifference, firstDifferentField } from './comparable.ts';
@@ -34,13 +35,14 @@ export function compareRuns(
 }
 
 function entriesOf({ records, end }: ComparedRun): { readonly name: string; readonly facts: JsonObject }[] {
-  const entries = records.flatMap((record) => {
-    if (record.type !== 'Visit') return [];
+  // Branches end in any order.
+  const hasBranches = records.some((record) => record.type === 'Visit' && record.branch !== undefined);
+  const entries = executionsInOrder(records).map(({ visit: record }) => {
     const { node, visit, node_type, outcome, retries, calls, context, origins } = record;
     const { last_failure, next_node, arrived, steps, commands, usage } = record;
     const facts = { node_type, outcome, retries, calls, context, origins };
-    const rest = { last_failure, next_node, arrived, steps, commands, usage };
-    return [{ name: `${node}@${visit}`, facts: JSON.parse(JSON.stringify({ ...facts, ...rest })) }];
+    const rest = { last_failure, next_node, arrived, commands, usage, ...(hasBranches ? {} : { steps }) };
+    return { name: `${node}@${visit}`, facts: JSON.parse(JSON.stringify({ ...facts, ...rest })) };
   });
   return [...entries, { name: 'the end', facts: end }];
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Log } from '../core/contracts/watcher.ts';
+import { viewOf } from '../core/fork.ts';
 import type { Node } from '../core/graph.ts';
 import { type Json, type JsonObject, own } from '../core/json.ts';
 import type { Context, Outcome } from '../core/outcome.ts';
@@ -18,11 +19,15 @@ import { diff, isNothing } from '../workspace/diff.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
 import { firstDifferentField, renameDirsIn, runNames } from './comparable.ts';
 import type { ReadBody } from './exchanges.ts';
+import type { RecordedOrder } from './recorded-order.ts';
 import { statesOf } from './visits.ts';
 
 /** An execution that is about to run. */
 export type ExecutionStart = {
   readonly node: Node;
+  readonly visit: number;
+  /** Of the workspace in which it works. */
+  readonly snapshots: Snapshots;
   readonly state: RunState;
   readonly snapshot: Snapshot;
   readonly nodeDir: string;
@@ -68,16 +73,21 @@ const codeOf = ({ type }: Node, { manifest }: ReplayingRun): string | null | und
 
 type Here = ReplayingRun & { readonly normal: (text: string) => string };
 
-/** Answers executions, which must be asked for in their order. */
+/** Answers executions; the next one after each is found at once. */
 export function recordedExecutions(
   { replayOf: of, records, followHistory }: RecordedRun,
+  order: RecordedOrder,
   here: Here,
 ): (start: ExecutionStart, was: VisitRecord) => Promise<RecordedAnswer | RecordMismatch> {
   const stateAfter = statesOf(records);
   const { dirs } = runNames(of.run_id, of.run_dir);
   return async (start, was) => {
     const { node, state, snapshot, nodeDir } = start;
-    const then = stateAfter(records.indexOf(was));
+    const at = stateAfter(records.indexOf(was));
+    // Another branch may ask meanwhile.
+    const whole = order.hasBranches ? structuredClone(at) : at;
+    const then = viewOf(whole, was.branch);
+    const isBesides = order.besides(was.branch, whole);
     const isAsked =
       was.asked_sha256 === workHash(node, here.variables, codeOf(node, here)) &&
       !of.changed.includes('env_pass');
@@ -85,11 +95,11 @@ export function recordedExecutions(
       unanswerable(node, was) ??
       (isAsked ? undefined : 'its attributes or variables are not the recorded ones') ??
       (await otherFiles(was, snapshot, here)) ??
-      otherState(was, then, state, here.normal) ??
+      otherState(was, withoutNodes(then, isBesides), withoutNodes(state, isBesides), here.normal) ??
       damagedArtifact(was, here.snapshots);
     if (unlike !== undefined) return { unlike };
     const toolState = was.tool_state ?? then.tool_state;
-    const after = await restored(start, was, here, async () => {
+    const after = await restored(start, was, async () => {
       if (hasRunAccess(node)) await followHistory?.(toolState);
     });
     if ('unlike' in after) return after;
@@ -112,9 +122,8 @@ export function recordedExecutions(
 
 /** Brings workspace and history to where the execution left them; where that fails the workspace is as before. */
 async function restored(
-  { snapshot }: ExecutionStart,
+  { snapshot, snapshots }: ExecutionStart,
   was: VisitRecord,
-  { snapshots }: Here,
   followHistory: () => Promise<void>,
 ): Promise<Snapshot | RecordMismatch> {
   try {
@@ -168,6 +177,12 @@ async function copyArtifacts(was: VisitRecord, nodeDir: string, { store }: Snaps
     await store.writeTo(hash, target, target === nodeLayout(nodeDir).context ? 0o444 : 0o644);
   }
 }
+
+/** The state without outcomes of other branches. */
+const withoutNodes = (state: RunState, isBesides: (node: string) => boolean): RunState => ({
+  ...state,
+  outcomes: Object.fromEntries(Object.entries(state.outcomes).filter(([node]) => !isBesides(node))),
+});
 
 /** How the run's state, as a node may see it, is not the recorded one; undefined where it is. */
 function otherState(

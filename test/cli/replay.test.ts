@@ -89,6 +89,36 @@ test('a replay equals its run, prompts with directories and times included, and 
   expect(exchanges(it, 'of-base').every(({ replayed }) => replayed !== null)).toBe(true);
 });
 
+test('a run with branches is replayed, files and prompts of each branch included, though they end in another order', async () => {
+  await using it = await house({
+    'p.dot': `digraph p {
+      workdir="none"
+      start [shape=Mdiamond]
+      fan [shape=component]
+      slow [shape=parallelogram, tool_command="echo slow > slow.txt; cat slow.txt"]
+      say [prompt="Say it", fidelity="summary:high", response_file="said.txt"]
+      fail [shape=parallelogram, tool_command="echo made > made.txt; exit 1"]
+      more [prompt="More", fidelity="summary:high", response_file="more.txt"]
+      join [shape=tripleoctagon]
+      after [prompt="Sum up", fidelity="summary:high", response_file="sum.txt"]
+      done [shape=Msquare]
+      start -> fan; fan -> slow; fan -> fail
+      slow -> say [condition="outcome=success"]; say -> join; fail -> more; more -> fail2; fail2 -> join
+      fail2 [shape=parallelogram, tool_command="cat more.txt"]
+      join -> after -> done [condition="outcome=success"]
+    }`,
+    'script.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: { say: [{ text: 'said\n' }], more: [{ text: 'more\n' }], after: [{ text: 'sum\n' }] },
+    }),
+  });
+  await started(it, 'p.dot', scripted);
+  await checks(it);
+  expect(Object.keys(workspace(it, 'of-base')).filter((path) => !path.startsWith('.'))).toEqual(
+    expect.arrayContaining(['said.txt', 'slow.txt', 'sum.txt']),
+  );
+});
+
 test('a replay begins at the execution that --from names', async () => {
   await using it = await house(files);
   await started(it, 'loop.dot', scripted);

@@ -1,6 +1,6 @@
 /** When two runs did the same, and what of a text does not count when runs are compared. */
 import { describe, expect, test } from 'vitest';
-import type { VisitRecord } from '../../src/core/records/visit.ts';
+import type { RunRecord, VisitRecord } from '../../src/core/records/visit.ts';
 import { firstDifference, normalForm, renameDirsIn } from '../../src/run/comparable.ts';
 import { type ComparedRun, compareRuns, differenceText } from '../../src/run/compare-runs.ts';
 
@@ -57,6 +57,38 @@ describe('two runs', () => {
     const compared = compareRuns(a, b, normal);
     if ('same' in compared) throw new Error('they do not differ');
     expect(differenceText(compared.difference)).toBe(text);
+  });
+});
+
+test('runs are equal in whatever order their branches ended, and how far cancelled ones came', () => {
+  const of = (branch: string | undefined, node: string, more: object = {}) => ({
+    ...execution(node, 1),
+    ...(branch === undefined ? {} : { branch }),
+    ...more,
+  });
+  const fork = { join: 'join', branches: ['a', 'b', 'c'].map((id) => ({ id })) };
+  const cancelled = { type: 'BranchStopped', branch: 'c', status: 'cancelled' } as unknown as RunRecord;
+  const lanes = [
+    [of('a', 'a'), of('a', 'a2')],
+    [of('b', 'b'), of('b', 'b2', { next_node: 'join' })],
+    [of('c', 'c'), of('c', 'c2'), of('c', 'c3')],
+  ] as const;
+  const order = (lanesOfSteps: readonly number[], change = (all: VisitRecord[]) => all): ComparedRun => {
+    const left = lanes.map((lane) => [...lane]);
+    const inside = lanesOfSteps.flatMap((lane) => left[lane]?.shift() ?? []);
+    const all = [of(undefined, 'fan', { fork }), ...inside];
+    const numbered = change(all).map((one, at) => ({ ...one, steps: at + 1 }));
+    const join = of(undefined, 'join', { joined: 'fan', steps: 9 });
+    return { records: [...numbered, cancelled, join], end: {} };
+  };
+  const was = order([0, 0, 1, 1, 2]);
+  for (const is of [order([1, 0, 1, 0]), order([2, 2, 2, 1, 0, 0, 1])])
+    expect(compareRuns(was, is, normal)).toEqual({ same: 6 });
+  const other = order([1, 0, 1, 0], (all) =>
+    all.map((one) => (one.node === 'b' ? { ...one, retries: 1 } : one)),
+  );
+  expect(compareRuns(was, other, normal)).toMatchObject({
+    difference: { index: 4, recorded: 'b@1', field: 'retries' },
   });
 });
 

@@ -126,7 +126,7 @@ function streamTo(context: LayerContext): NodeAgent['stream'] {
 }
 
 function agentOf(context: LayerContext, exchange: Recorder, thread: AttemptThread): Agent | undefined {
-  const { run, node, visit, attempt, budget, hidden, secrets } = context;
+  const { run, node, visit, snapshots, attempt, budget, hidden, secrets } = context;
   const { mask } = secrets;
   const configured = run.agentFor(node);
   // Only live agents cost: replayed answers were paid for by the recorded run.
@@ -135,5 +135,5 @@ function agentOf(context: LayerContext, exchange: Recorder, thread: AttemptThrea
       ? undefined
       : thread.continuing(budget.calls.paying(configured, attempt.number, mask));
   const replayed = (line: number) => exchange.replayed(line);
-  return run.replay?.agentFor({ node: node.id, visit, live, hidden, mask, replayed }) ?? live;
+  return run.replay?.agentFor({ node: node.id, visit, snapshots, live, hidden, mask, replayed }) ?? live;
 }

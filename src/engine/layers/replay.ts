@@ -3,9 +3,9 @@ import { isAgentType } from '../../core/graph.ts';
 import type { Layer } from './layer.ts';
 
 export const replay: Layer = (next) => async (context) => {
-  const { kind, run, node, visit, state, before, nodeDir, writer } = context;
+  const { kind, run, node, visit, state, before, snapshots, nodeDir, writer } = context;
   if (!kind.executable || isAgentType(kind.type)) return next(context);
-  const recorded = await run.replay?.answer({ node, state, snapshot: before, nodeDir });
+  const recorded = await run.replay?.answer({ node, visit, state, snapshot: before, snapshots, nodeDir });
   if (recorded === undefined) return next(context);
   if ('outcome' in recorded) return recorded;
   await writer.event({ type: 'ReplayRan', node_id: node.id, visit, why: recorded.unlike });
