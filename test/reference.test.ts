@@ -7,7 +7,7 @@ import { attributeReference, lintCodes } from '../src/app/reference.ts';
 import { verbGroups, verbName, verbs } from '../src/cli/index.ts';
 import { rules } from '../src/lint/index.ts';
 import { findingCodes, planCode } from '../src/planner/findings.ts';
-import { findingsOf } from './support/graph.ts';
+import { calledBy, findingsOf } from './support/graph.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -121,7 +121,11 @@ test.for(lintCodes())(
   '$code is found in the example of its description',
   ({ code: name, severity, wrong }) => {
     expect(
-      findingsOf(`digraph g { ${wrong} }`, { files: emptyFolder(wrong) }).map((d) => [d.code, d.severity]),
+      findingsOf(`digraph g { ${wrong} }`, {
+        files: emptyFolder(wrong),
+        calls: new Map([['a', calledBy(wrong)]]),
+        isCalled: name === 'call-setting',
+      }).map((d) => [d.code, d.severity]),
     ).toContainEqual([name, severity]);
   },
 );

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { once } from '../core/once.ts';
 import { failureClasses } from '../core/outcome.ts';
+import { nodeId } from '../core/records/names.ts';
 
 const tokens = once(() => z.int().nonnegative().nullable().default(null));
 
@@ -147,7 +148,7 @@ export const agentScriptSchema = once(() =>
       .describe('SHA-256 of each input that the answers were made for, by variable name'),
     note: z.string().default(''),
     answers: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a node id'), z.array(answerZodSchema()))
+      .record(nodeId(), z.array(answerZodSchema()))
       .describe('For each node its answers: the n-th is the n-th call'),
   }),
 );

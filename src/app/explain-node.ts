@@ -2,7 +2,7 @@
 import { agentNames } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { allNodes, type Graph, graphWith, type Node } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import { flagOfSetting, type SettingFlags } from '../core/settings/run.ts';
 import { classesOf, stylesheetOf, stylesOf } from '../core/settings/stylesheet.ts';
@@ -58,11 +58,12 @@ export async function explainNode(
   const { anyGraph, found } = await readPipeline(path, cwd, { toRun: false });
   if (anyGraph === undefined) return { problems: found.filter(({ severity }) => severity === 'error') };
   const { max_visits } = flags;
-  const graph = withFlags(anyGraph, { max_visits, command_timeout: undefined });
-  const node = graph.nodes.get(id);
+  const run = withFlags(anyGraph, { max_visits, command_timeout: undefined });
+  const node = allNodes(run).get(id);
+  const graph = graphWith(run, id);
   const table = kindsOf(graph).find(({ type }) => type === node?.type)?.attributes;
-  if (node === undefined || table === undefined) return noNode(graph, id, node);
-  const agent = 'agent.backend' in table ? await agentFor(graph, node, flags, { cwd, env }) : null;
+  if (node === undefined || table === undefined) return noNode(run, id, node);
+  const agent = 'agent.backend' in table ? await agentFor(run, node, flags, { cwd, env }) : null;
   return {
     node: id,
     type: node.type,
@@ -82,9 +83,9 @@ function noNode(graph: Graph, id: string, node: Node | undefined): Refusal {
       `the type of the node "${id}" is unknown`,
       `factory validate ${graph.file} says more`,
     );
-  const meant = nearest(id, graph.nodes.keys());
-  const fix =
-    meant === undefined ? `its nodes are ${[...graph.nodes.keys()].join(', ')}` : `did you mean ${meant}?`;
+  const ids = [...allNodes(graph).keys()];
+  const meant = nearest(id, ids);
+  const fix = meant === undefined ? `its nodes are ${ids.join(', ')}` : `did you mean ${meant}?`;
   return refused('usage', `${graph.file} has no node "${id}"`, fix);
 }
 

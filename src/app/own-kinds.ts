@@ -15,7 +15,6 @@ import {
   reservedAttributes,
 } from '../core/own-kind.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { widerKinds } from '../core/settings/foreign.ts';
 import { commonAttributes, executableAttributes } from '../core/settings/node.ts';
 import { sha256 } from '../core/sha256.ts';
 import { synonyms } from '../dot/build.ts';
@@ -231,21 +230,14 @@ const wrongModule = (path: string | null, why: string, place?: Place): Diagnosti
 
 /** Names of factory's own types, and of those of the project so far. */
 function namesReservedBy(own: readonly NodeKind[]): ReservedNames {
-  const names = (list: (kind: NodeKind) => readonly string[], others: readonly string[]) =>
+  const names = (list: (kind: NodeKind) => readonly string[]) =>
     new Map([
-      ...others.map((name) => [name, 'reserved for factory'] as const),
       ...kinds.flatMap((kind) => list(kind).map((name) => [name, 'one of factory'] as const)),
       ...own.flatMap((kind) => list(kind).map((name) => [name, `that of "${kind.type}" already`] as const)),
     ]);
   return {
-    types: names(
-      ({ type, aliases = [] }) => [type, ...aliases],
-      widerKinds.map(({ type }) => type),
-    ),
-    shapes: names(
-      ({ shapes }) => shapes,
-      widerKinds.map(({ shape }) => shape),
-    ),
+    types: names(({ type, aliases = [] }) => [type, ...aliases]),
+    shapes: names(({ shapes }) => shapes),
     attributes: reservedAttributes(kinds, Object.keys(synonyms)),
   };
 }

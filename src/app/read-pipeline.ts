@@ -2,9 +2,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { withCalls } from '../core/calls.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { NodeModule } from '../core/contracts/own-kind.ts';
-import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
+import { type Diagnostic, hasErrors, shortText } from '../core/diagnostic.ts';
 import type { Graph, ParsedGraph } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import { workdirOf } from '../core/pipeline.ts';
@@ -14,8 +15,10 @@ import { readGraph } from '../dot/read.ts';
 import { lint } from '../lint/index.ts';
 import type { LintOptions, WorkdirFiles } from '../lint/rule.ts';
 import { systemWords } from '../platform/files/write.ts';
+import { type CalledTree, calledTree, callsInManifest, readCalledTexts } from './called-pipelines.ts';
 import { kindsOf } from './kinds.ts';
 import { ownKindsFor, recordedTypes } from './own-kinds.ts';
+import { type TextsNamed, textsNamed } from './texts-named.ts';
 
 export type ReadPipeline = {
   /** Undefined when the pipeline cannot be run. */
@@ -24,6 +27,8 @@ export type ReadPipeline = {
   readonly anyGraph: Graph | undefined;
   /** Undefined when the file cannot be read. */
   readonly text: string | undefined;
+  /** The text of a file in which something was found: of the pipeline, or of one that it calls. */
+  textOf(file: string): string | undefined;
   readonly found: readonly Diagnostic[];
   /** What the file declares, as far as it could be read. */
   readonly counts:
@@ -46,16 +51,48 @@ export async function readPipeline(path: string, cwd: string, options: Options =
   if ('problem' in read)
     return {
       ...{ graph: undefined, anyGraph: undefined, text: undefined, counts: undefined },
-      found: [read.problem],
+      ...{ found: [read.problem], textOf: () => undefined },
     };
+  const { text } = read;
   const { own, found: before } = await ownKindsFor(dirname(resolve(cwd, path)), options.kinds);
-  const { whole, diagnostics } = typedText(path, read.text, own);
-  if (whole === undefined) return { ...checked(whole, diagnostics, { ...options, before }), text: read.text };
-  const prompts = await promptFiles(whole.graph, cwd);
-  const scripts = await scriptFiles(whole.graph, cwd);
+  const { whole, diagnostics } = typedText(path, text, own);
+  if (whole === undefined)
+    return {
+      ...checked(whole, diagnostics, { ...options, before }),
+      text,
+      textOf: (file) => (file === path ? text : undefined),
+    };
+  const texts = await textsNamed(whole.graph, cwd);
   // A run may name another workdir.
   const files = options.toRun === false ? workdirFiles(whole.graph, cwd) : undefined;
-  return { ...checked(whole, diagnostics, { ...options, before, prompts, scripts, files }), text: read.text };
+  const root = { graph: whole.graph, folder: resolve(cwd, path, '..'), typed: typedWith(own) };
+  const called = await readCalledTexts(root, (file, shown) => pipelineText(file, cwd, shown));
+  const tree = calledTree(root, (place) => called.get(place));
+  const named = new Map<Graph, TextsNamed>();
+  for (const { whole: one } of tree.files.values())
+    if (one !== undefined) named.set(one.graph, await textsNamed(one.graph, cwd));
+  const textsOf: LintOptions['textsOf'] = (graph) => named.get(graph);
+  const run = withCalls(whole.graph, tree.calls);
+  const more = { ...options, ...texts, before, files, calls: tree.reads, textsOf, run };
+  return withCalled({ ...checked(whole, diagnostics, more), text }, run, tree, { ...options, textsOf });
+}
+
+/** What is found about the pipelines that it calls follows its own findings. */
+function withCalled(
+  own: Omit<ReadPipeline, 'textOf'>,
+  run: Graph,
+  { files }: CalledTree,
+  options: CheckOptions,
+): ReadPipeline {
+  const found = [...own.found];
+  const texts = new Map([[run.file, own.text]]);
+  for (const { file, text, whole, diagnostics, reads } of files.values()) {
+    texts.set(file, text);
+    const named = whole === undefined ? {} : options.textsOf?.(whole.graph);
+    found.push(...checked(whole, diagnostics, { ...options, ...named, calls: reads, isCalled: true }).found);
+  }
+  const graph = hasErrors(found) ? undefined : run;
+  return { ...own, graph, anyGraph: run, found, textOf: (file) => texts.get(file) };
 }
 
 /** Reads and lints the text of a pipeline; files that it names are not looked at. */
@@ -65,7 +102,28 @@ export function checkPipeline(
   { own = [], ...options }: Omit<Options, 'kinds'> & Pick<Graph, 'own'> = {},
 ): ReadPipeline {
   const { whole, diagnostics } = typedText(file, text, own);
-  return { ...checked(whole, diagnostics, options), text };
+  return {
+    ...checked(whole, diagnostics, options),
+    text,
+    textOf: (one) => (one === file ? text : undefined),
+  };
+}
+
+/** The graph of a run, which was linted when the run began; undefined if it cannot be read. */
+function graphOfRun(file: string, manifest: RecordedPipeline, own: readonly NodeKind[]): Graph | undefined {
+  const graph = typedText(file, manifest.pipeline.text, own).whole?.graph;
+  return graph && withStoredCalls(graph, manifest, own);
+}
+
+/** The graph with the pipelines that it calls as the run keeps them. */
+export function withStoredCalls(
+  graph: Graph,
+  manifest: Pick<Manifest, 'pipeline_file' | 'pipeline_path' | 'pipelines'>,
+  own: readonly NodeKind[],
+): Graph {
+  if (manifest.pipelines === undefined) return graph;
+  const folder = dirname(manifest.pipeline_file ?? manifest.pipeline_path);
+  return withCalls(graph, callsInManifest({ graph, folder, typed: typedWith(own) }, manifest));
 }
 
 type TypedText = {
@@ -82,12 +140,17 @@ function typedText(file: string, text: string, own: readonly NodeKind[]): TypedT
   if (latest?.of.length === of.length && latest.of.every((one, at) => one === of[at])) return latest.read;
   const { graph, diagnostics } = readGraph(file, text);
   const read = {
-    whole: graph === undefined ? undefined : withOwnTypes(typed(graph, kindsOf({ own })), own),
+    whole: graph === undefined ? undefined : typedWith(own)(graph),
     diagnostics,
   };
   latest = { of, read };
   return read;
 }
+
+const typedWith =
+  (own: readonly NodeKind[]) =>
+  (graph: ParsedGraph): Typed<NodeKind> =>
+    withOwnTypes(typed(graph, kindsOf({ own })), own);
 
 /** The graph with the own types that its nodes have: its execution needs no others. */
 function withOwnTypes(whole: Typed<NodeKind>, all: readonly NodeKind[]): Typed<NodeKind> {
@@ -103,26 +166,21 @@ const harmless: readonly string[] = ['port', 'strict-graph', 'html-value', 'dupl
 const aboutTypes: readonly string[] = [
   'unknown-type',
   'unknown-shape',
-  'no-handler',
   'unknown-attribute',
   'attribute-kind',
   'no-effect',
 ];
 
+type CheckOptions = Omit<LintOptions, 'partial'> & {
+  /** What is wrong with the project of the pipeline. */
+  readonly before?: readonly Diagnostic[];
+};
+
 function checked(
   whole: Typed<NodeKind> | undefined,
   diagnostics: readonly Diagnostic[],
-  {
-    toRun = true,
-    strict = false,
-    before = [],
-    ...files
-  }: Omit<Options, 'kinds'> &
-    Pick<LintOptions, 'prompts' | 'scripts' | 'files'> & {
-      /** What is wrong with the project of the pipeline. */
-      readonly before?: readonly Diagnostic[];
-    },
-): Omit<ReadPipeline, 'text'> {
+  { toRun = true, strict = false, before = [], ...files }: CheckOptions,
+): Omit<ReadPipeline, 'text' | 'textOf'> {
   const partial = before.length > 0 || diagnostics.some(({ code }) => !harmless.includes(code));
   // What could not be read is one finding.
   const isRefused = ({ place }: Diagnostic): boolean =>
@@ -181,57 +239,11 @@ function foldersIn(folder: string): readonly string[] {
   }
 }
 
-/** Texts of prompts given as `@file`; files that cannot be read are left out, `readInputs` reports them. */
-async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
-  for (const node of graph.nodes.values()) {
-    const reference = node.settings.prompt?.trim();
-    if (reference === undefined || !reference.startsWith('@') || texts.has(reference)) continue;
-    const path = resolve(cwd, graph.file, '..', reference.slice(1));
-    const text = await readFile(path, 'utf8').catch(() => undefined);
-    if (text !== undefined) texts.set(reference, text);
-  }
-  return texts;
-}
-
-/** Bytes of the largest script that is looked at. */
-const scriptLimit = 256 * 1024;
-
-/** Texts of the scripts that tools name, as far as they are in the workdir of the pipeline; only where conditions ask for keys. */
-async function scriptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const texts = new Map<string, readonly string[]>();
-  if (
-    graph.edges.every(
-      ({ conditionText }) => !/[\w-](?<!outcome|preferred_label|failure_class)\s*[!=<>]/.test(conditionText),
-    )
-  )
-    return texts;
-  const { workdir } = graph.settings;
-  const folder = workdir === undefined ? resolve(cwd) : resolve(cwd, graph.file, '..', workdir);
-  for (const { settings } of graph.nodes.values()) {
-    const command = settings.tool_command;
-    if (command === undefined || texts.has(command)) continue;
-    const words = command.split(/[\s'"`;|&()<>]+/).filter((word) => /[./]/.test(word) && !/[$=*]/.test(word));
-    const files = [...new Set(words)].map((word) => resolve(folder, word));
-    texts.set(command, await Promise.all(files.map(scriptText)));
-  }
-  return texts;
-}
-
-/** Empty for what is no script of a bearable size. */
-async function scriptText(path: string): Promise<string> {
-  try {
-    const is = statSync(path);
-    return is.isFile() && is.size <= scriptLimit ? await readFile(path, 'utf8') : '';
-  } catch {
-    return '';
-  }
-}
-
 /** The text of a pipeline file, `path` as the user typed it, or why there is none. */
 export async function pipelineText(
   path: string,
   cwd: string,
+  shown = path,
 ): Promise<{ text: string } | { problem: Diagnostic }> {
   const no = (message: string, fix: string) => ({
     problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
@@ -247,34 +259,33 @@ export async function pipelineText(
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR')
       return no(
-        `there is no pipeline file ${path}`,
+        `there is no pipeline file ${shown}`,
         path === '-'
           ? 'name a .dot file; standard input is /dev/stdin'
           : 'name a .dot file, or a pipeline that factory pipelines lists',
       );
-    if (code === 'EISDIR') return no(`${path} is a folder, not a pipeline file`, 'name a .dot file in it');
-    if (code === 'EACCES') return no(`${path} may not be read`, 'check its permissions');
+    if (code === 'EISDIR') return no(`${shown} is a folder, not a pipeline file`, 'name a .dot file in it');
+    if (code === 'EACCES') return no(`${shown} may not be read`, 'check its permissions');
     if (error instanceof TypeError)
-      return no(`${path} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
-    return no(
-      `cannot read ${path.length > 200 ? `${path.slice(0, 200)}…` : path}: ${systemWords(error)}`,
-      'name a .dot file',
-    );
+      return no(`${shown} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
+    return no(`cannot read ${shortText(shown, 200)}: ${systemWords(error)}`, 'name a .dot file');
   }
 }
 
-type RecordedPipeline = Pick<Manifest, 'pipeline' | 'pipeline_path' | 'node_types'>;
+type RecordedPipeline = Pick<
+  Manifest,
+  'pipeline' | 'pipeline_path' | 'pipeline_file' | 'pipelines' | 'node_types'
+>;
 
 /** The pipeline as a run keeps it; undefined if it cannot be read. To look at it, what the manifest has of own node
  *  types is enough; `own` has them to execute it. */
 export const storedGraph = (
   manifest: RecordedPipeline,
   own: readonly NodeKind[] = recordedTypes(manifest),
-): Graph | undefined => typedText(manifest.pipeline_path, manifest.pipeline.text, own).whole?.graph;
+): Graph | undefined => graphOfRun(manifest.pipeline_path, manifest, own);
 
 /** The same, with the file's absolute path: what it names is found from any directory. */
 export const storedGraphInPlace = (
-  manifest: RecordedPipeline & Pick<Manifest, 'pipeline_file'>,
+  manifest: RecordedPipeline,
   own: readonly NodeKind[] = recordedTypes(manifest),
-): Graph | undefined =>
-  typedText(manifest.pipeline_file ?? manifest.pipeline_path, manifest.pipeline.text, own).whole?.graph;
+): Graph | undefined => graphOfRun(manifest.pipeline_file ?? manifest.pipeline_path, manifest, own);

@@ -5,7 +5,7 @@ import { agentNames } from '../core/contracts/agent.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { CodeDescription } from '../core/diagnostic.ts';
 import { nearest } from '../core/nearest.ts';
-import { isDrawing, noEffectOf, widerKinds } from '../core/settings/foreign.ts';
+import { isDrawing, noEffectOf } from '../core/settings/foreign.ts';
 import { edgeAttributes, graphAttributes } from '../core/settings/graph.ts';
 import type { AttributeSpec } from '../core/settings/types.ts';
 import { typingCodes } from '../core/settings/typing.ts';
@@ -147,9 +147,6 @@ function planCodes(name: string): readonly Meaning[] {
 
 /** What a word of Graphviz or of another implementation of the language means here. */
 function unusedMeaning(name: string): string | undefined {
-  const wider = widerKinds.find(({ type, shape }) => type === name || shape === name);
-  if (wider !== undefined)
-    return `the type ${wider.type} (shape ${wider.shape}) of other implementations: ${wider.does}. It has no handler here`;
   const instead = noEffectOf(name);
   if (instead !== undefined)
     return `an attribute of other implementations without effect here${instead === '' ? '' : `: ${instead}`}`;

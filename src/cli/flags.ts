@@ -37,13 +37,13 @@ export type RunHost = ViewIo &
 
 /** Prints what may be wrong with a pipeline that can run. */
 export function warnOf(
-  { found, text }: Pick<Awaited<ReturnType<typeof readPipeline>>, 'found' | 'text'>,
+  { found, textOf }: Pick<Awaited<ReturnType<typeof readPipeline>>, 'found' | 'textOf'>,
   io: Pick<RunHost, 'errIsTerminal'>,
   view: View,
 ): void {
   const warnings = found.filter((one) => one.severity === 'warning');
   const { shown, more } = fewOfEach(warnings, io.errIsTerminal);
-  for (const warning of shown) view.warn(warning, text);
+  for (const warning of shown) view.warn(warning, warning.place && textOf(warning.place.file));
   for (const line of more) view.log('warn', line);
 }
 

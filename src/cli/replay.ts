@@ -59,7 +59,7 @@ async function promptsOf(
 ): Promise<{ readonly texts: Readonly<Record<string, string>> } | Refusal> {
   const texts: Record<string, string> = {};
   for (const pair of pairs) {
-    const [, node, value = ''] = /^prompt\.([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(pair) ?? [];
+    const [, node, value = ''] = /^prompt\.([A-Za-z_][\w.]*)=(.*)$/s.exec(pair) ?? [];
     if (node === undefined)
       return usage(
         `--set ${pair.slice(0, 60)} is not prompt.NODE=TEXT or prompt.NODE=@FILE`,

@@ -4,7 +4,7 @@ import { readPipeline } from '../app/read-pipeline.ts';
 import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
 import { countedItems } from '../core/amounts.ts';
 import { fanOutType } from '../core/branches.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { allNodes, type Graph, graphWith, type Node } from '../core/graph.ts';
 import { choicesOf, isHumanGate, optionsNamed, outcomeOfOption } from '../core/human-gate.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -54,19 +54,20 @@ export async function simulateCommand(
   return ok ? 0 : 1;
 }
 
-function readOutcomes(given: string, graph: Graph) {
+function readOutcomes(given: string, run: Graph) {
   const example = 'for example --outcome check=fail,success';
   const at = given.indexOf('=');
   if (at < 1) return usage(`--outcome ${given} is not NODE=OUTCOME`, example);
   const id = given.slice(0, at);
-  const node = graph.nodes.get(id);
+  const node = allNodes(run).get(id);
   if (node === undefined) {
-    const meant = nearest(id, graph.nodes.keys());
+    const meant = nearest(id, allNodes(run).keys());
     return usage(
       `--outcome ${given}: there is no node "${id}"`,
       meant === undefined ? example : `did you mean ${meant}?`,
     );
   }
+  const graph = graphWith(run, id);
   if (passesOn(graph, node))
     return usage(
       `--outcome ${given}: ${id} is ${node.type === 'exit' ? 'an' : 'a'} ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : node.type === fanOutType ? 'only begins branches' : 'always succeeds'}`,

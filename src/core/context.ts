@@ -5,6 +5,9 @@ import { reservedKeyIn } from './policy/reserved-keys.ts';
 import type { ContextDelta } from './records/trace.ts';
 import type { ConditionLookup } from './routing.ts';
 
+/** The key under which the context of a called pipeline has one of its variables. */
+export const inputKey = (variable: string): string => `var.${variable}`;
+
 /** The keys under which conditions find what the latest tool has printed. */
 export const outputKeys = ['tool.output', 'tool_stdout'] as const;
 
@@ -34,7 +37,8 @@ export function conditionLookup(
         return outcome.status === 'fail' ? outcome.class : '';
     }
     const bare = key.startsWith('context.') ? key.slice('context.'.length) : key;
-    const value = own(counts, bare) ?? own(context, key) ?? own(context, bare);
+    const value =
+      own(counts, bare) ?? own(context, key) ?? own(context, bare) ?? own(context, inputKey(bare));
     if (value !== undefined) return asText(value);
     return setByEngine(bare) ? '' : undefined;
   };

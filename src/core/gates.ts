@@ -2,6 +2,7 @@
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
 import { branchAt } from './branches.ts';
 import { capHit, spendHit } from './budget/limits.ts';
+import { callEndedAt, managerEnd } from './call-ends.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
 import { modelsOf } from './escalation.ts';
@@ -48,7 +49,8 @@ function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefin
     {
       id: node.id,
       max_visits: node.settings.max_visits,
-      visits: visitsInRound(state, node.id),
+      // Of a call, the node that calls is counted.
+      visits: callEndedAt(state, node.id) === undefined ? visitsInRound(state, node.id) : 0,
       restart: state.restarts,
       max_wall: node.settings.max_wall,
       elapsedMs: (own(state.node_ms ?? {}, node.id) ?? 0) + (state.cut_ms ?? 0),
@@ -84,11 +86,23 @@ export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
   unmetGoalGate,
   failureIntoExit,
   spentGoalGate,
+  endByManager,
   rejectedByAudit,
   overriddenSuccess,
   stalledLoop,
   ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
 ];
+
+/** Why an exit that is reached is no success. */
+export const exitGates = [exitThatFails, failureIntoExit] as const;
+
+/** A manager that ends its pipeline between two of its executions. */
+function endByManager({ graph, before, outcome, facts: { lane }, so }: Crossing): GateVerdict {
+  const { decision, fork, change } = so;
+  if (lane?.call !== true || fork !== undefined || decision.do !== 'run' || lane.joins.has(decision.node))
+    return undefined;
+  return managerEnd(graph, before, { context: change.now.context, outcome });
+}
 
 const end = (reason: string, cause?: EndCause): GateVerdict => ({
   end: { ok: false, exitNode: null, reason, code: 1, ...(cause === undefined ? {} : { cause }) },

@@ -1,8 +1,7 @@
 /** Context keys for the latest answer and output under the names of other implementations. The engine sets them only where a graph
  *  names them, so that other runs do not carry answers along. */
 import type { EdgeCondition } from './conditions.ts';
-import type { Graph } from './graph.ts';
-import { isAgentType } from './graph.ts';
+import { type Graph, isAgentType, writtenId } from './graph.ts';
 import { contextKeysIn } from './references.ts';
 
 /** The key under which the latest answer of a node is. */
@@ -22,7 +21,7 @@ export function latestKeysIn(graph: Graph, prompts: Readonly<Record<string, stri
   if (before !== undefined) return before;
   const answers = [...graph.nodes.values()]
     .filter(({ type }) => isAgentType(type))
-    .map(({ id }) => answerKey(id));
+    .map(({ id }) => answerKey(writtenId(graph, id)));
   const all = new Set([...latestKeys, ...answers]);
   const named = new Set([...keysNamed(graph, prompts)].filter((key) => all.has(key)));
   known.set(graph, named);
@@ -31,6 +30,7 @@ export function latestKeysIn(graph: Graph, prompts: Readonly<Record<string, stri
 
 function* keysNamed(graph: Graph, prompts: Readonly<Record<string, string>>): Generator<string> {
   for (const { condition } of graph.edges) if (condition !== undefined) yield* keysOf(condition);
+  yield* graph.call?.node.settings.returns ?? [];
   const elements = [graph, ...graph.nodes.values(), ...graph.edges];
   const written = elements.flatMap(({ attrs }) => [...attrs.values()].map(({ value }) => value.text));
   for (const text of [...written, ...Object.values(prompts)]) yield* contextKeysIn(text);

@@ -247,7 +247,8 @@ export function chooseEdge(
     if (labelled !== undefined) return { edge: labelled, how: 'label' };
   }
   for (const id of suggested) {
-    const target = open.find((edge) => edge.to === id);
+    // In a called pipeline, ids begin with that of the call.
+    const target = open.find(({ to }) => to === id || to.endsWith(`.${id}`));
     if (target !== undefined) return { edge: target, how: 'suggested' };
   }
   const [first = open[0]] = open.filter((edge) => about.includes(edge));

@@ -2,12 +2,14 @@
  *  middle. */
 
 import { fanOutType, regionsOf } from './branches.ts';
+import { isBranchLimit } from './budget/limits.ts';
+import { callEndedAt } from './call-ends.ts';
 import { conditionLookup, outputKeys } from './context.ts';
 import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
 import { escalationAt, modelsOf } from './escalation.ts';
 import { givenByEdge } from './fidelity.ts';
-import { failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
-import { type Graph, isAgentType, isOwnType, type Node } from './graph.ts';
+import { exitGates, failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
+import { type Graph, isAgentType, isOwnType, type Node, nodeOf, writtenId } from './graph.ts';
 import { type Json, own, put } from './json.ts';
 import { reachedJoin } from './lane-bounds.ts';
 import {
@@ -18,9 +20,10 @@ import {
   reasonOf,
   reasonWithAttribution,
   type SuspendedRun,
+  succeeded,
 } from './outcome.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
-import type { BranchEnd, OpenedFork } from './records/fork.ts';
+import type { BranchEnd, Fork, OpenedFork } from './records/fork.ts';
 import { escalationKey } from './records/layout.ts';
 import { suspension } from './retry.ts';
 import { beginningRound, restartsAt, visitsInRound } from './rounds.ts';
@@ -31,7 +34,7 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
   if (state.ended !== null) return { do: 'finish', ending: endingFromRecord(state.ended) };
   if (state.parked !== undefined) return { do: 'suspend', parked: state.parked };
   if (facts.interrupted) return { do: 'interrupt' };
-  const node = state.next_node === null ? undefined : graph.nodes.get(state.next_node);
+  const node = nextNode(graph, state);
   const kind = facts.kinds.find(({ type }) => type === node?.type);
   if (node === undefined || kind === undefined)
     throw new Error(`Internal: no node ${state.next_node} in a linted graph`);
@@ -42,9 +45,16 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
   // A resume may have changed the goal; no node can.
   const goal = graph.settings.goal?.value;
   const aim = goal === undefined ? {} : { 'graph.goal': goal };
-  const context = { ...state.context, ...aim, current_node: node.id };
+  const context = { ...state.context, ...aim, current_node: writtenId(graph, node.id) };
   const visit = (own(state.visits, node.id) ?? 0) + 1;
   return { do: 'execute', node, kind, visit, state: { ...state, context } };
+}
+
+/** Where a call has ended, it is the exit that its pipeline has reached. */
+function nextNode(graph: Graph, state: RunState): Node | undefined {
+  const { next_node: id } = state;
+  if (id === null) return undefined;
+  return callEndedAt(state, id) === undefined ? graph.nodes.get(id) : nodeOf(graph, id);
 }
 
 /** An end of the run that no exit has decided. */
@@ -77,14 +87,30 @@ export const endingFromRecord = ({ exit_node, ok, reason, code, cause, disk }: E
 
 /** The change of the state by `outcome`, and the next node or the end: as the edges say, unless a gate overrules them. */
 export function step(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
+  const call = callEndedAt(before, facts.node);
+  if (call !== undefined) return afterCall(graph, before, outcome, facts, call);
+  return joining(before, facts, decided(graph, before, outcome, facts));
+}
+
+function decided(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
   let so = byEdge(graph, before, outcome, facts);
   for (const gate of gatesAfter) so = overruled(so, gate({ graph, before, outcome, facts, so }));
-  return joining(before, facts, inLane(facts, so));
+  return inLane(graph, before, facts, so);
+}
+
+/** The end of a call is an outcome of the node that called, and is routed by its edges; the record is one of the exit. */
+function afterCall(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts, { node }: Fork): Step {
+  const type = graph.nodes.get(node)?.type ?? '';
+  const visits = { ...before.visits, [node]: (own(before.visits, node) ?? 1) - 1 };
+  const so = decided(graph, { ...before, visits }, outcome, { ...facts, node, type });
+  const visit = (own(before.visits, facts.node) ?? 0) + 1;
+  return { ...so, change: { ...so.change, node: facts.node, visit }, joined: node };
 }
 
 /** In a branch what would end the run ends the branch, and so does the way into its join: there it waits for the others. A replay that
  *  stops has no branches any more. */
-function inLane({ lane, replay }: StepFacts, so: Step): Step {
+function inLane(graph: Graph, before: RunState, facts: StepFacts, so: Step): Step {
+  const { lane, replay } = facts;
   if (lane === undefined || replay !== undefined) return so;
   const { decision, change } = so;
   const [first = ''] = lane.joins;
@@ -94,11 +120,32 @@ function inLane({ lane, replay }: StepFacts, so: Step): Step {
     decision: { do: 'end_branch', ended },
   });
   if (decision.do === 'finish') {
-    const { reason } = decision.ending;
-    return at(first, { ok: false, status: 'failed', reason, class: classOf(change.now) });
+    return at(first, branchEnd(decision.ending, change));
   }
   if (decision.do !== 'run' || !lane.joins.has(decision.node)) return so;
-  return at(decision.node, reachedJoin(change.outcome));
+  const { node } = decision;
+  return at(node, lane.call === true ? exitEnd(graph, before, facts, so, node) : reachedJoin(change.outcome));
+}
+
+/** How a called pipeline ends at its exit: as a run would. */
+function exitEnd(
+  graph: Graph,
+  before: RunState,
+  facts: StepFacts,
+  { change }: Step,
+  node: string,
+): BranchEnd {
+  const entered: RunState = { ...before, ...change.now };
+  const at = { ...facts, node, type: 'exit' };
+  const outcome = succeeded();
+  let so = byEdge(graph, entered, outcome, at);
+  for (const gate of exitGates) so = overruled(so, gate({ graph, before: entered, outcome, facts: at, so }));
+  return so.decision.do === 'finish' ? branchEnd(so.decision.ending, change) : reachedJoin(change.outcome);
+}
+
+function branchEnd({ ok, reason }: RunEnding, { now }: StateChange): BranchEnd {
+  if (ok) return { ok, status: 'completed', reason: '', class: null };
+  return { ok, status: 'failed', reason, class: isBranchLimit(reason) ? 'budget' : classOf(now) };
 }
 
 const classOf = ({ last_outcome, last_failure }: StateChange['now']): BranchEnd['class'] =>
@@ -112,7 +159,7 @@ function joining({ fork }: RunState, { node, joined }: StepFacts, so: Step): Ste
 
 /** Where the node leads by its edges alone; an exit ends the run with success. */
 function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFacts): Step {
-  const change = complete(before, facts, outcome);
+  const change = complete(graph, before, facts, outcome);
   if (facts.type === 'exit') {
     const ending = { ok: true, exitNode: facts.node, reason: '', code: 0 };
     return { change, route: undefined, decision: { do: 'finish', ending } };
@@ -213,14 +260,14 @@ export function suspendedBy(
   earlier: SuspendedRun | undefined,
 ): SuspendedRun | undefined {
   if (outcome.park === undefined) return undefined;
-  const context = mergedContext(before, facts, outcome);
+  const context = mergedContext(graph, before, facts, outcome);
   const way = route(graph, facts.node, outcome, lookupAfter(before, facts, context, outcome));
   return suspension(outcome, way, { node: facts.node, now: new Date(facts.at), before: earlier });
 }
 
 /** The change without the next node. */
-function complete(before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
-  const context = mergedContext(before, facts, outcome);
+function complete(graph: Graph, before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
+  const context = mergedContext(graph, before, facts, outcome);
   const isWork = isAgentType(facts.type) || isOwnType(facts.type);
   const setter = facts.type === 'tool' ? 'tool' : isWork ? 'agent' : 'engine';
   const set = passesOn(before, facts) ? [] : Object.keys(outcome.updates);
@@ -280,7 +327,7 @@ function clears(last: LastFailure | null, facts: StepFacts, outcome: Outcome): b
   return last.node === facts.node || (facts.type === 'verification' && outcome.status === 'success');
 }
 
-function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Context {
+function mergedContext(graph: Graph, before: RunState, facts: StepFacts, outcome: Outcome): Context {
   const context: Record<string, Json> = { ...before.context, ...outcome.updates };
   const failed = outcome.status === 'fail' && !passesOn(before, facts);
   // A later failure replaces all keys of an earlier one.
@@ -288,6 +335,7 @@ function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Co
     for (const key of Object.keys(context)) if (key.startsWith('last_failure.')) delete context[key];
   }
   if (failed) Object.assign(context, facts.feedback);
+  if (failed && graph.call !== undefined) context['last_failure.node_id'] = writtenId(graph, facts.node);
   // An output belongs to the latest tool: an empty one must not leave that of an earlier tool.
   if (facts.type === 'tool')
     for (const key of outputKeys) {
@@ -297,7 +345,7 @@ function mergedContext(before: RunState, facts: StepFacts, outcome: Outcome): Co
     }
   // Prompts and conditions name these: an empty one is a value, too.
   for (const [key, value] of Object.entries(facts.latest ?? {})) put(context, key, value);
-  context['current_node'] = facts.node;
+  context['current_node'] = writtenId(graph, facts.node);
   context['outcome'] = outcome.status;
   return context;
 }

@@ -1,21 +1,25 @@
 /** Runs the branches of an open fork side by side, each as a lane, until all have ended or none can continue. */
 import { fanInType } from '../core/branches.ts';
 import { isBranchLimit } from '../core/budget/limits.ts';
+import { variablesGiven } from '../core/calls.ts';
 import type { Stop } from '../core/decision.ts';
 import { cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
+import type { Graph } from '../core/graph.ts';
 import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
 import { laneBounds } from '../core/lane-bounds.ts';
 import type { SuspendedRun } from '../core/outcome.ts';
-import type { Fork } from '../core/records/fork.ts';
+import type { Cursor, Fork } from '../core/records/fork.ts';
 import type { BranchStoppedFacts } from '../core/records/journal.ts';
 import { defaultParallel } from '../core/settings/join.ts';
 import { failing } from '../core/step.ts';
+import { withGoal } from '../core/variables.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
 import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type BranchPlaces, branchPlaces } from './branch-places.ts';
 import { canContinue, untilOneCan } from './branch-wake.ts';
 import { openRecords } from './commit.ts';
+import type { Run } from './run-context.ts';
 import { type LaneEnd, type RunLane, stateOf } from './run-lane.ts';
 
 /** Executes the nodes of one branch. */
@@ -39,6 +43,12 @@ function inPlace({ run: { workspace, snapshots } }: RunLane, snapshot: Snapshot)
     open: async () => ({ workspace, snapshots, snapshot, release: async () => {} }),
     close: async () => {},
   };
+}
+
+/** A called pipeline has the variables that the call gave it, and its own goal. */
+function inCall(child: Graph, cursor: Cursor): Pick<Run, 'graph' | 'variables'> {
+  const variables = variablesGiven(cursor);
+  return { graph: withGoal(child, variables), variables };
 }
 
 type Settled = { readonly id: string } & ({ readonly end: LaneEnd } | { readonly error: unknown });
@@ -130,7 +140,8 @@ class OpenBranches {
     const state = { ...viewOf(progress.state, id), elapsed_ms: records.elapsed() };
     const its = {
       ...run,
-      ...{ branch: id, graph: lane.graph, state, parkedBefore: cursor.parked },
+      ...{ branch: id, state, parkedBefore: cursor.parked },
+      ...(lane.call === true ? inCall(lane.graph, cursor) : { graph: lane.graph }),
       ...{ workspace: place.workspace, snapshots: place.snapshots, snapshot: place.snapshot },
       signal: AbortSignal.any([run.signal, this.#halt.signal, cancelled]),
     };

@@ -1,5 +1,7 @@
 /** Gathers the facts by which `step` decides what follows a finished node. */
+import { callEndedAt } from '../core/call-ends.ts';
 import type { StepFacts } from '../core/decision.ts';
+import { writtenId } from '../core/graph.ts';
 import { latestKeysIn } from '../core/latest-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { isOverridden } from '../core/overridden.ts';
@@ -22,11 +24,20 @@ export async function gatherFacts(
   const { outcome, snapshot: after, joined, opens } = executed;
   const { node, kind, nodeDir } = execution;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
+  const call = callEndedAt(before.state, node.id);
+  // What fails is the node that called.
+  const failing =
+    call === undefined
+      ? stage
+      : { ...stage, node: call.node, type: run.graph.nodes.get(call.node)?.type ?? '' };
   const failure =
-    outcome.status === 'fail' ? await printable(await feedback(nodeDir, stage, outcome), run.leaks) : {};
+    outcome.status === 'fail'
+      ? await printable({ ...(await feedback(nodeDir, failing, outcome)), ...joined?.failure }, run.leaks)
+      : {};
   const output = kind.type === 'tool' ? await toolOutput(nodeDir, run.leaks) : undefined;
   const named = latestKeysIn(run.graph, run.prompts);
-  const latest = await latestValues(stage, nodeDir, named, run.leaks);
+  const written = { ...stage, node: writtenId(run.graph, node.id) };
+  const latest = await latestValues(written, nodeDir, named, run.leaks);
   const reason = outcome.status === 'fail' ? await run.leaks?.printable(outcome.reason) : undefined;
   const repeats = await repeatsAfter(run, execution, before, after, outcome);
   const testStop = run.stopAfter === node.id;

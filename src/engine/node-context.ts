@@ -1,7 +1,7 @@
 /** The context of one attempt: what the node may use, limited to its workspace, its directory and its secrets. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asText } from '../core/context.ts';
+import { asText, inputKey } from '../core/context.ts';
 import type { NodeContext, NodeFiles, NodeInputs, WorkspaceFiles } from '../core/contracts/node-kind.ts';
 import { conversationAt } from '../core/fidelity.ts';
 import { itemCalled, itemOf } from '../core/for-each.ts';
@@ -66,6 +66,13 @@ export const expansionIn =
       mode,
     );
 
+/** Keys that only the engine sets in this graph: in a called pipeline, its variables too. */
+function engineKeysIn({ graph, prompts, variables }: Run): ReadonlySet<string> {
+  const latest = latestKeysIn(graph, prompts);
+  if (graph.call === undefined) return latest;
+  return new Set([...latest, ...Object.keys(variables).map(inputKey)]);
+}
+
 const inputsOf = ({ run, node, state, notes }: LayerContext, mask: AttemptSecrets['mask']): NodeInputs => ({
   previous: state.last_outcome ?? undefined,
   values: state.context,
@@ -77,7 +84,7 @@ const inputsOf = ({ run, node, state, notes }: LayerContext, mask: AttemptSecret
   notes: () => notes.forPrompt(),
   preamble: (kind) => preambleFor(kind, { run, node, state }, mask),
   joined: () => joinedBranches({ run, node, state }, mask),
-  latestKeys: latestKeysIn(run.graph, run.prompts),
+  latestKeys: engineKeysIn(run),
   expand: expansionIn(run, state),
   prompt: (reference) => own(run.prompts, reference),
   schema: run.schema,

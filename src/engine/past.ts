@@ -2,7 +2,7 @@
 
 import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
 import type { AgentReport } from '../core/contracts/agent.ts';
-import { nodeOf } from '../core/graph.ts';
+import { type Graph, nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
 import { type Outcome, reasonOf } from '../core/outcome.ts';
 import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
@@ -58,7 +58,7 @@ async function pastOf({ run, node, state }: Asking, kind: PreambleKind, clean: C
   const failure = last && { node: last.node, class: last.class, reason: await clean(last.reason) };
   if (kind === 'truncate') return { goal, executions: [], failure: failure ?? undefined };
   const { records, exchanges } = run.past.history();
-  const visits = withOutputs(executionsOnPath(records, run.branch))
+  const visits = withOutputs(stepsSeen(run.graph, executionsOnPath(records, run.branch)))
     .filter(({ visit }) => !silent.includes(visit.node_type) && visit.steps > (state.round_step ?? 0))
     .slice(-mostLines);
   const answers = new Map(exchanges.map((one) => [`${one.node} ${one.visit}`, one]));
@@ -77,6 +77,22 @@ async function pastOf({ run, node, state }: Asking, kind: PreambleKind, clean: C
     });
   }
   return { goal, executions, failure: failure ?? undefined };
+}
+
+/** The caller of a pipeline sees of it only how the call ended. */
+function stepsSeen(graph: Graph, steps: readonly PathStep[]): readonly PathStep[] {
+  if (graph.children === undefined) return steps;
+  const openCalls = new Map<string, VisitRecord>();
+  return steps.flatMap((step) => {
+    const { visit } = step;
+    if (visit.fork?.call === true) openCalls.set(visit.node, visit);
+    const call = openCalls.get(visit.joined ?? '');
+    if (call !== undefined && graph.nodes.has(call.node)) {
+      const { node, node_type, visit: number } = call;
+      return [{ ...step, visit: { ...visit, node, node_type, visit: number } }];
+    }
+    return visit.fork?.call !== true && graph.nodes.has(visit.node) ? [step] : [];
+  });
 }
 
 const outcomeWord = (outcome: Outcome): string =>

@@ -8,6 +8,11 @@ import { branchAccess } from './rules/branch-access.ts';
 import { branchEdge } from './rules/branch-edge.ts';
 import { branchJoin } from './rules/branch-join.ts';
 import { branchRetry } from './rules/branch-retry.ts';
+import { callFile } from './rules/call-file.ts';
+import { callInput } from './rules/call-input.ts';
+import { callNesting } from './rules/call-nesting.ts';
+import { callReturn } from './rules/call-return.ts';
+import { callSetting } from './rules/call-setting.ts';
 import { conditionKey } from './rules/condition-key.ts';
 import { conditionSyntax } from './rules/condition-syntax.ts';
 import { duplicateNode } from './rules/duplicate-node.ts';
@@ -25,7 +30,6 @@ import { holdoutBeside } from './rules/holdout-beside.ts';
 import { joinAlone } from './rules/join-alone.ts';
 import { maskedFailure } from './rules/masked-failure.ts';
 import { needsSandbox } from './rules/needs-sandbox.ts';
-import { noHandler } from './rules/no-handler.ts';
 import { notGraphviz } from './rules/not-graphviz.ts';
 import { outcomeNotAsked } from './rules/outcome-not-asked.ts';
 import { outcomeUncovered } from './rules/outcome-uncovered.ts';
@@ -64,7 +68,6 @@ export const rules: readonly Rule[] = [
   unreachableNode,
   unknownType,
   unknownShape,
-  noHandler,
   reservedId,
   branchJoin,
   branchEdge,
@@ -72,6 +75,11 @@ export const rules: readonly Rule[] = [
   branchRetry,
   branchAccess,
   forEach,
+  callFile,
+  callNesting,
+  callInput,
+  callReturn,
+  callSetting,
   holdoutRule,
   refusedCommand,
   needsSandbox,
@@ -121,7 +129,6 @@ const undefinedPaths: ReadonlySet<string> = new Set([
   'exit-outgoing',
   'unknown-type',
   'unknown-shape',
-  'no-handler',
   'condition-syntax',
   'unknown-outcome',
   'unknown-class',

@@ -1,4 +1,5 @@
 /** The type of lint rules, their input and their findings. */
+import { callsIn, fileAttributes } from '../core/calls.ts';
 import type { CodeDescription, Diagnostic, Span } from '../core/diagnostic.ts';
 import type { Edge, Graph, Node } from '../core/graph.ts';
 import type { PossibleOutcome } from '../core/possible-outcomes.ts';
@@ -26,9 +27,22 @@ export type LintOptions = {
   readonly toRun?: boolean;
   /** Attributes that nothing reads are errors. */
   readonly strict?: boolean;
+  /** What the calls of the graph call, by their ids; without it, the files that they name are not looked at. */
+  readonly calls?: ReadonlyMap<string, CallRead> | undefined;
+  /** The texts that a called graph names. */
+  readonly textsOf?: (graph: Graph) => Pick<LintOptions, 'prompts' | 'scripts'> | undefined;
+  /** The graph with the pipelines that it calls, as it would run. */
+  readonly run?: Graph;
+  /** The graph is one that another pipeline calls. */
+  readonly isCalled?: boolean;
   /** What the pipeline's workdir holds; without it, files that the pipeline names are not looked for. */
   readonly files?: WorkdirFiles | undefined;
 };
+
+/** What a call calls: the pipeline as its author wrote it, or why there is none, under the code of the rule that reports it. */
+export type CallRead =
+  | { readonly graph: Graph }
+  | { readonly code: 'call-file' | 'call-nesting'; readonly message: string; readonly fix: string };
 
 export type WorkdirFiles = {
   readonly workdir: 'missing' | 'there';
@@ -124,3 +138,17 @@ export const finding = (
   { code, severity }: Pick<Rule, 'code' | 'severity'>,
   { message, span, fix, repairs = [] }: FindingTexts,
 ): Finding => ({ code, severity, message, place: { file: graph.file, span }, fix, repairs });
+
+/** Why calls of the graph have no pipeline, for the rule with that code. */
+export function* callFindings(rule: Rule, { graph, options }: Subject): Generator<Finding> {
+  for (const call of callsIn(graph)) {
+    const read = options.calls?.get(call.id);
+    if (read === undefined || 'graph' in read || read.code !== rule.code) continue;
+    const { message, fix } = read;
+    yield finding(graph, rule, {
+      message,
+      fix,
+      span: fileAttributes(graph, call)[0]?.valueSpan ?? call.span,
+    });
+  }
+}

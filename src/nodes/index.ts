@@ -1,6 +1,7 @@
 /** All node types. */
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { AttributeTable } from '../core/settings/types.ts';
+import { manager, subgraph } from './call.ts';
 import { codergen } from './codergen.ts';
 import { conditional } from './conditional.ts';
 import { exit } from './exit.ts';
@@ -18,5 +19,5 @@ export const nodeKinds = (ofAgents: AttributeTable): readonly NodeKind[] => [
   ...[start, exit, tool],
   { ...codergen, attributes: { ...codergen.attributes, ...ofAgents } },
   singleCall(ofAgents),
-  ...[verification, conditional, waitHuman, wait, parallel, fanIn],
+  ...[verification, conditional, waitHuman, wait, parallel, fanIn, subgraph, manager],
 ];

@@ -228,6 +228,7 @@ export function inputsOf(manifest: Manifest): Evidence['inputs'] {
   const { holdout, agent, prices } = manifest;
   return {
     pipeline: manifest.pipeline.sha256,
+    ...(manifest.pipelines === undefined ? {} : { pipelines: texts(manifest.pipelines) }),
     variables: Object.fromEntries(
       Object.entries(manifest.variables).map(([name, { value, file }]) => [
         name,

@@ -4,7 +4,7 @@ import { isAgentType, isExecutableType } from '../core/graph.ts';
 import { own, put } from '../core/json.ts';
 import { openFailuresAfter } from '../core/overridden.ts';
 import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/checkpoint.ts';
-import type { ownOfBranch } from '../core/records/fork.ts';
+import type { Cursor, Fork, ownOfBranch } from '../core/records/fork.ts';
 import type { BranchStopped, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { inNewRound } from '../core/rounds.ts';
 
@@ -81,13 +81,32 @@ function addVisit(state: Changing, record: Facts<VisitRecord>): void {
   // Of a suspended run, that of a branch.
   delete state.parked;
   const at = branch === undefined ? state : cursorToChange(state, branch, node);
+  // Where a call has ended, the run is at the node that called.
+  const by = at.fork?.call === true ? record.joined : undefined;
+  if (by !== undefined) put(state.outcomes, by, nodeOutcome(record.outcome));
   if (record.joined !== undefined) closeFork(at);
-  move(at, record);
+  move(at, by === undefined ? record : { ...record, node: by });
   if (record.fork !== undefined)
     at.fork = openedFork(at, record.fork, { node, step: record.steps, after: record.after });
+  if (at.fork?.call === true && record.fork !== undefined) at.fork = openedAnew(state, at.fork);
   if (record.restart !== undefined) beginRound(state, record.restart, branch);
   if (branch !== undefined && record.branch_ended !== undefined)
     endBranch(state, branch, record.branch_ended, record.next_node);
+}
+
+/** The call, in which nothing of an earlier call by the same node counts: its pipeline begins anew. */
+function openedAnew(state: Changing, fork: Fork): Fork {
+  const isIn = (id: string): boolean => id.startsWith(`${fork.node}.`);
+  const outside = <T>(of: Readonly<Record<string, T>>) =>
+    Object.fromEntries(Object.entries(of).filter(([id]) => !isIn(id)));
+  state.outcomes = outside(state.outcomes);
+  if (state.alike !== undefined) state.alike = outside(state.alike);
+  const visits_before = Object.fromEntries(Object.entries(state.visits).filter(([id]) => isIn(id)));
+  const anew = (cursor: Cursor): Cursor => ({ ...cursor, round_step: fork.step, visits_before });
+  return {
+    ...fork,
+    branches: Object.fromEntries(Object.entries(fork.branches).map(([id, one]) => [id, anew(one)])),
+  };
 }
 
 /** What the run has by node, whatever branch it is in. */

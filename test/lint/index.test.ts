@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Diagnostic } from '../../src/core/diagnostic.ts';
-import { findingsOf } from '../support/graph.ts';
+import { calledBy, findingsOf } from '../support/graph.ts';
 
 const found = (pipeline: string, prompts?: ReadonlyMap<string, string>): readonly Diagnostic[] =>
   findingsOf(pipeline, {
     prompts,
+    calls: new Map([['a', calledBy(pipeline)]]),
+    isCalled: pipeline.includes('called by another'),
     files: {
       workdir: pipeline.includes('workdir=nowhere') ? 'missing' : 'there',
       has: (path) => path !== 'gone.md',
@@ -176,7 +178,6 @@ const bad: readonly Row[] = [
   ['unreachable', whole(`${ends} ghost -> exit; start -> exit`), 'ghost'],
   ['unknown-type', around('type=codegen'), 'codegen'],
   ['unknown-shape', around('shape=ellipse'), 'ellipse'],
-  ['no-handler', around('shape="house"'), '"house"'],
   [
     'reserved-id',
     whole(`${ends} ${'n'.repeat(201)} [label=x]; start -> ${'n'.repeat(201)} -> exit`),
@@ -327,8 +328,24 @@ const bad: readonly Row[] = [
   ['stylesheet-value', around('', 'model_stylesheet="* { max_cost_usd: \\"-1\\"; }";'), '\\"-1\\"'],
   ['provider-unserved', around('llm_provider=gemini'), 'gemini'],
   ['provider-unserved', around('', 'model_stylesheet=".x, #a { provider: kimi; }";'), 'kimi'],
-  ['no-effect', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
   ['no-effect', edge('temperature=2'), 'temperature'],
+  ['no-effect', around('"manager.actions"=observe'), '"manager.actions"'],
+  [
+    'no-effect',
+    around('shape=house, child_graph="x.dot", manager.poll_interval=45s'),
+    'manager.poll_interval',
+  ],
+  ['attribute-kind', around('"manager.max_cycles"=3'), '"manager.max_cycles"'],
+  ['unknown-attribute', around('var.x=1'), 'var.x'],
+  ['subgraph-file', around('type=subgraph'), 'a'],
+  ['manager-file', around('shape=house, child_graph="x.dot", stack.child_dotfile="y.dot"'), 'child_graph'],
+  ['manager-stop', around('shape=house, child_graph="x.dot", manager.stop_condition="a = = b"'), '"a = = b"'],
+  ['call-file', around('type=subgraph, graph_ref="gone.dot"'), '"gone.dot"'],
+  ['call-nesting', around('shape=house, child_graph="itself.dot"'), '"itself.dot"'],
+  ['call-input', around('type=subgraph, graph_ref="x.dot", var.diff=1, var.nope=1'), 'var.nope'],
+  ['call-input', around('type=subgraph, graph_ref="x.dot"'), '"x.dot"'],
+  ['call-return', around('type=subgraph, graph_ref="x.dot", returns=nope'), 'nope'],
+  ['call-setting', around('comment="called by another"', 'holdout="judge/";'), 'holdout'],
   ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
   ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
   ['unknown-attribute', around('', 'default_max_visit=3;'), 'default_max_visit'],
@@ -434,7 +451,15 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-type', around('type=""')],
   ['unknown-shape', around('shape=ellipse, type=codergen')],
   ['unknown-shape', around('shape=diamond')],
-  ['no-handler', around('shape=diamond')],
+  ...['call-file', 'call-nesting', 'call-input', 'call-return', 'no-effect', 'unknown-attribute'].map(
+    (code) =>
+      [
+        code,
+        around('type=subgraph, graph_ref="x.dot", var.diff=1, stack.child.var.lens=2, returns=verdict'),
+      ] as const,
+  ),
+  ['call-setting', around('', 'holdout="judge/";')],
+  ['call-setting', around('comment="called by another"', 'goal=g; default_max_visits=3;')],
   ['reserved-id', whole(`${ends} ${'n'.repeat(200)} [label=x]; start -> ${'n'.repeat(200)} -> exit`)],
   ['reserved-id', whole(`${ends} workspaces [label=x]; start -> workspaces -> exit`)],
   [
@@ -855,12 +880,14 @@ test('repeated nodes, empty prompts, agents with access to runs with a holdout, 
       .filter(
         ([code, s]) =>
           s === 'warning' &&
-          !['undeclared-node', 'unknown-outcome', 'unknown-class', 'unset-key'].includes(code),
+          !['undeclared-node', 'unknown-outcome', 'unknown-class', 'unset-key', 'call-return'].includes(code),
       )
       .map(([code]) => code)
       .sort(),
   ).toEqual([
-    ...'attribute-kind bare-prefix condition-key duplicate-node edge-never-taken empty-prompt'.split(' '),
+    ...'attribute-kind bare-prefix call-setting condition-key duplicate-node edge-never-taken empty-prompt'.split(
+      ' ',
+    ),
     ...'endless-cycle failure-to-success gate-text gate-without-retry gate-yes-no holdout-access masked-failure needs-sandbox no-effect'.split(
       ' ',
     ),

@@ -115,7 +115,6 @@ const rows: readonly Row[] = [
   ['unknown-shape', '7:15', 'write shape=Msquare', 'Msquare', 'square'],
   ['unknown-shape', '6:15', 'write shape=box', 'shape=box', 'shape=rect'],
   ['unknown-type', '5:14', 'write type=tool', 'shape=parallelogram', 'type=tol'],
-  ['no-handler', '6:15', 'a node type that is supported', 'shape=box', 'shape=house'],
   ['start-count', '4:16', 'write start [shape=Mdiamond]', 'Mdiamond', 'diamond'],
   ['start-count', '4:3', 'start -> go', 'start [shape=Mdiamond]', 'go [prompt=x]', 'start ->', 'go ->'],
   ['attribute-kind', '4:21', 'another id', 'shape=Mdiamond', 'shape=box, prompt="x"'],

@@ -27,7 +27,6 @@ test.for([
   ['start-incoming', 'c -> exit [condition="outcome=skipped"] c -> start'],
   ['unknown-type', 'c -> d -> exit; d [type=tol, label=x]'],
   ['unknown-shape', 'c -> d -> exit; d [shape=ellipse, label=x]'],
-  ['no-handler', 'c -> d -> exit; d [shape=house, label=x]'],
 ] as const)('with an error %s no finding about paths is reported', ([code, more]) => {
   expect(codes(`${round} ${more}`)).toEqual([code]);
 });

@@ -11,7 +11,7 @@ import { type Typed, typed } from '../../src/core/settings/typing.ts';
 import { readGraph } from '../../src/dot/read.ts';
 import { visitOf } from '../../src/engine/event-log.ts';
 import { lint } from '../../src/lint/index.ts';
-import type { LintOptions } from '../../src/lint/rule.ts';
+import type { CallRead, LintOptions } from '../../src/lint/rule.ts';
 import { afterRecord } from '../../src/run/run-journal.ts';
 
 /** Reads and types a text with all node types; fails loudly when it does not read. */
@@ -77,3 +77,12 @@ export function advanced(state: RunState, taken: Step, type = 'tool'): RunState 
   );
   return afterRecord(state, { ...line, epoch: state.epoch });
 }
+
+/** What the call `a` of a pipeline calls, by the name of the file. */
+export const calledBy = (pipeline: string): CallRead => {
+  if (pipeline.includes('gone.dot')) return { code: 'call-file', message: 'there is no file', fix: '' };
+  if (pipeline.includes('itself.dot')) return { code: 'call-nesting', message: 'a circle', fix: '' };
+  return {
+    graph: graphOf('vars="diff, lens=all"; start; exit; b [prompt="Set verdict."]; start -> b -> exit'),
+  };
+};

@@ -53,6 +53,7 @@ export async function house(
     },
     fork: (run: string, options: Flags, stop?: Stop) => called(['fork', run], options, stop),
     resume: (run: string, options: Flags = {}, stop?: Stop) => called(['resume', run], options, stop),
+    verb: (words: readonly string[], options: Flags = {}) => called(words, options),
     runs: (options: Flags = {}) => called(['runs'], options),
     show: (run: string, options: Flags = {}) => called(['show', run], options),
     replay: (run: string, options: Flags = {}, stop?: Stop) => called(['replay', run], options, stop),

@@ -16,6 +16,7 @@ import { awaitAnswer } from './await-answer.ts';
 import { completeResult, unreportedEnd } from './complete-run.ts';
 import type { NewRun } from './create.ts';
 import { executeRun } from './execute-run.ts';
+import { missingNext } from './nodes-ahead.ts';
 import { finishedRun } from './run-end.ts';
 import { checkRunOwner } from './run-state.ts';
 import { type TermsRequest, termsOf, withTerms } from './terms.ts';
@@ -143,10 +144,11 @@ async function textsNow(
   const current = changed ?? stored;
   if (current === undefined)
     return refused('resume-pipeline', 'the pipeline of this run cannot be read', 'start a new run');
-  if (checkpoint.next_node !== null && !current.nodes.has(checkpoint.next_node))
+  const missing = missingNext(current, checkpoint);
+  if (missing !== undefined)
     return refused(
       'resume-pipeline',
-      `the next node of the run is "${checkpoint.next_node}", which the changed pipeline does not have`,
+      `the next node of the run is "${missing}", which the changed pipeline does not have`,
       'restore the node under that id, or start a new run',
     );
   if (changed === undefined)

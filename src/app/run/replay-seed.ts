@@ -1,7 +1,7 @@
 /** The seed of a replay: the pipeline of a run runs again in a new directory, with nodes answered from its record. */
 import { dirname, resolve } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import { type Graph, ownKindsIn } from '../../core/graph.ts';
+import { type Graph, graphWith, nodeOf, ownKindsIn } from '../../core/graph.ts';
 import { nearest } from '../../core/nearest.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
@@ -16,7 +16,7 @@ import { findMoment, type Moment } from '../../run/moment.ts';
 import { openRun } from '../../run/open-run.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { typesOfRun } from '../own-kinds.ts';
-import { checkPipeline, storedGraphInPlace } from '../read-pipeline.ts';
+import { checkPipeline, storedGraphInPlace, withStoredCalls } from '../read-pipeline.ts';
 import type { Host, RunFlags } from '../types.ts';
 import type { RunSeed } from './create.ts';
 import { runSeed } from './run-seed.ts';
@@ -152,8 +152,9 @@ function withPrompts(
   const { text } = manifest.pipeline;
   const at = text.lastIndexOf('}');
   const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
-  const { graph: changed, found, counts } = checkPipeline(graph.file, whole, { own: ownKindsIn(graph) });
-  if (changed === undefined && counts !== undefined)
+  const { graph: own, found, counts } = checkPipeline(graph.file, whole, { own: ownKindsIn(graph) });
+  const changed = own && withStoredCalls(own, manifest, ownKindsIn(graph));
+  if (own === undefined && counts !== undefined)
     return { problems: found.filter(({ severity }) => severity === 'error') };
   if (entries.every(([id, prompt]) => changed?.nodes.get(id)?.settings.prompt === prompt)) return changed;
   return refused(
@@ -169,6 +170,12 @@ function promptProblem(
   id: string,
   text: string,
 ): { readonly what: string; readonly fix: string } | undefined {
+  const inCall = !graph.nodes.has(id) && nodeOf(graph, id) !== undefined;
+  if (inCall)
+    return {
+      what: `the node is in ${graphWith(graph, id).file}, which "${id.replace(/\.[^.]*$/, '')}" calls`,
+      fix: 'change its prompt there, and fork: factory fork RUN --pipeline FILE',
+    };
   const agents = agentNodes(graph);
   const names = agents.map((one) => one.id);
   const node = agents.find((one) => one.id === id);

@@ -19,6 +19,7 @@ import type { Host, RunFlags } from '../types.ts';
 import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
 import { copyRun, sealAgain } from './copy-run.ts';
 import type { RunSeed } from './create.ts';
+import { missingNext } from './nodes-ahead.ts';
 import type { RunTerms } from './terms.ts';
 
 /** The answers that a replay gets from the record of another run. */
@@ -148,14 +149,15 @@ function originOf({ old, runDir, moment, answers, inputs, graph, flags, cwd }: P
 /** Why a run cannot begin at `moment` with the pipeline `current`, or undefined. */
 function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | undefined {
   const { node, visit } = moment.visit;
-  const next = stateAfter(moment.records).next_node;
-  if (next === null)
+  const state = stateAfter(moment.records);
+  if (state.next_node === null)
     return refused(
       'fork-at-end',
       `run ${old.run_id} reached its end with ${node}@${visit}, so no node is left to run after it`,
       `add --before to begin right before ${node}@${visit}, or name an earlier execution`,
     );
-  if (!current.nodes.has(next))
+  const next = missingNext(current, state);
+  if (next !== undefined)
     return refused(
       'fork-pipeline',
       `${momentText({ ...moment.visit, before: moment.before })} the run continues with node "${next}", which the pipeline ${current.file} does not have`,
@@ -252,9 +254,13 @@ function changesOf(
     Object.entries(texts)
       .map(([name, { sha256 }]) => [name, sha256])
       .sort();
+  const pipelines = ({ pipeline, pipelines }: Pick<Manifest, 'pipeline' | 'pipelines'>) => [
+    pipeline.sha256,
+    hashes(pipelines),
+  ];
   const names = new Set([...Object.keys(old.variables), ...Object.keys(inputs.variables)]);
   const compared: [string, unknown, unknown][] = [
-    ...(replaced.length > 0 ? [] : [['pipeline', old.pipeline.sha256, now.pipeline.sha256] as const]),
+    ...(replaced.length > 0 ? [] : [['pipeline', pipelines(old), pipelines(now)] as const]),
     ['prompts', hashes(old.prompts), hashes(now.prompts)],
     ['schemas', hashes(old.schemas), hashes(now.schemas)],
     ...[...names].map((name) => [`var ${name}`, old.variables[name], inputs.variables[name]] as const),

@@ -9,6 +9,7 @@ import { sha256 } from '../../core/sha256.ts';
 import type { Texts } from '../../engine/run-context.ts';
 import { budgetGiven } from '../../engine/shared-budget.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
+import { calledInManifest } from '../called-pipelines.ts';
 import { type Inputs, textsOf } from '../inputs.ts';
 import { limitsForManifest, limitsOf } from '../limits.ts';
 import { typesToRecord } from '../own-kinds.ts';
@@ -52,6 +53,7 @@ export type RunTerms = {
     Manifest,
     | 'goal'
     | 'pipeline'
+    | 'pipelines'
     | 'prompts'
     | 'schemas'
     | 'variables'
@@ -102,6 +104,7 @@ export async function termsOf(
     facts: {
       ...(goal === undefined ? {} : { goal }),
       pipeline: { text: graph.text, sha256: sha256(graph.text) },
+      ...calledInManifest(graph, cwd, before?.pipelines),
       prompts: { ...prompts },
       schemas: { ...schemas },
       variables,
@@ -117,7 +120,10 @@ export async function termsOf(
 }
 
 /** The manifest of a run with other terms. */
-export function withTerms({ goal: _, node_types: __, ...manifest }: Manifest, { facts }: RunTerms): Manifest {
+export function withTerms(
+  { goal: _, node_types: __, pipelines: ___, ...manifest }: Manifest,
+  { facts }: RunTerms,
+): Manifest {
   return { ...manifest, ...facts };
 }
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Diagnostic, type Refusal, refused } from '../../core/diagnostic.ts';
-import type { Graph, Node } from '../../core/graph.ts';
+import { allNodes, type Graph, type Node, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
@@ -50,7 +50,11 @@ export async function whatChanged(
     found.push(changed(`the pipeline ${manifest.pipeline_path} cannot be read, or has errors`));
   else if (sha256(graph.text) !== manifest.pipeline.sha256)
     found.push(changed(`the pipeline ${graph.file} has changed since the run began`));
-  for (const [reference, prompt] of Object.entries({ ...manifest.prompts, ...manifest.schemas })) {
+  for (const [reference, prompt] of Object.entries({
+    ...manifest.pipelines,
+    ...manifest.prompts,
+    ...manifest.schemas,
+  })) {
     const now = await readFile(prompt.path, 'utf8').catch(() => undefined);
     if (now === undefined) found.push(changed(`the file ${reference} (${prompt.path}) cannot be read`));
     else if (sha256(now) !== prompt.sha256)
@@ -150,7 +154,13 @@ export async function checkUnchangedInputs(
   const differs =
     replays || keeps
       ? await whatChanged(
-          { ...manifest, prompts: {}, schemas: {}, ...(texts.keeps ? { node_types: {} } : {}) },
+          {
+            ...manifest,
+            pipelines: {},
+            prompts: {},
+            schemas: {},
+            ...(texts.keeps ? { node_types: {} } : {}),
+          },
           replays ? stored : (graph ?? stored),
           flags,
           host.cwd,
@@ -181,8 +191,8 @@ export function editedAfterwards(
   const old = before.graph;
   if (old === undefined) return [];
   const { prompts, schemas = {} } = before.texts;
-  const is = (graph: Graph, id: string, texts: readonly Texts[]) => described(graph.nodes.get(id), texts);
-  return [...now.graph.nodes.keys()].filter(
+  const is = (graph: Graph, id: string, texts: readonly Texts[]) => described(nodeOf(graph, id), texts);
+  return [...allNodes(now.graph).keys()].filter(
     (id) =>
       id !== next_node &&
       (own(visits, id) ?? 0) > 0 &&

@@ -35,7 +35,7 @@ export function parseVerificationPlan(
 }
 
 /** The context keys from which the verifications of a pipeline read their plans. */
-const planKeys = ({ nodes }: Graph): ReadonlySet<string> =>
+export const planKeys = ({ nodes }: Graph): ReadonlySet<string> =>
   new Set(
     [...nodes.values()]
       .filter(({ type }) => type === 'verification')

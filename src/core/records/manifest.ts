@@ -110,6 +110,10 @@ export const manifestSchema = once(() =>
     schemas: z
       .record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() }))
       .optional(),
+    pipelines: z
+      .record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() }))
+      .exactOptional()
+      .describe('Pipelines that nodes call, by path relative to the folder of the pipeline'),
     variables: z.record(z.string(), fileVariableSchema()),
     node_types: z
       .record(z.string(), ownTypeSchema())

@@ -163,6 +163,20 @@ export type EvidenceCommand = z.infer<ReturnType<typeof evidenceCommandSchema>>;
 export const outdatedSchema = once(() => z.object({ work_order: z.string(), command: z.string() }));
 export type Outdated = z.infer<ReturnType<typeof outdatedSchema>>;
 
+/** Hashes of what the run was started from. */
+const evidenceInputsSchema = once(() =>
+  z.object({
+    pipeline: hash(),
+    pipelines: hashes().exactOptional().describe('Of pipelines that nodes call'),
+    variables: hashes().describe('Hashes of the text of file variables and of the value of others'),
+    prompts: hashes(),
+    schemas: hashes(),
+    scenarios: z.object({ sha256: hash(), files: z.int() }).nullable().describe('Null without a holdout'),
+    agent_script: hash().nullable(),
+    prices: hash().nullable(),
+  }),
+);
+
 const evidenceSchema = once(() =>
   z.object({
     commands: z
@@ -171,15 +185,7 @@ const evidenceSchema = once(() =>
         'In a failed run, commands of nodes that failed; else of the latest execution of every tool and verification',
       ),
     more_commands: z.int().nonnegative().describe('Commands that are not listed'),
-    inputs: z.object({
-      pipeline: hash(),
-      variables: hashes().describe('Hashes of the text of file variables and of the value of others'),
-      prompts: hashes(),
-      schemas: hashes(),
-      scenarios: z.object({ sha256: hash(), files: z.int() }).nullable().describe('Null without a holdout'),
-      agent_script: hash().nullable(),
-      prices: hash().nullable(),
-    }),
+    inputs: evidenceInputsSchema(),
     judged: z
       .object({
         passed: z.int().nonnegative(),

@@ -1,4 +1,4 @@
-/** Attributes, shapes and types that are not ours: of Graphviz, and of other implementations of the pipeline language. */
+/** Attributes that are not ours: of Graphviz, and of other implementations of the pipeline language. */
 
 function words(text: string): readonly string[] {
   return text.trim().split(/\s+/);
@@ -42,17 +42,3 @@ const drawn: ReadonlySet<string> = new Set(drawing);
 
 /** Whether Graphviz itself reads or writes the attribute: it is for drawings. */
 export const isDrawing = (key: string): boolean => drawn.has(key) || key.startsWith('_');
-
-/** Shapes and types of other implementations of the pipeline language. */
-export const widerKinds: readonly { readonly shape: string; readonly type: string; readonly does: string }[] =
-  [
-    { shape: 'Mdiamond', type: 'start', does: 'begins a run' },
-    { shape: 'Msquare', type: 'exit', does: 'ends a run' },
-    { shape: 'box', type: 'codergen', does: 'asks an agent' },
-    { shape: 'diamond', type: 'conditional', does: 'branches' },
-    { shape: 'parallelogram', type: 'tool', does: 'runs a command' },
-    { shape: 'hexagon', type: 'wait.human', does: 'waits for a person' },
-    { shape: 'component', type: 'parallel', does: 'runs branches side by side' },
-    { shape: 'tripleoctagon', type: 'parallel.fan_in', does: 'joins branches' },
-    { shape: 'house', type: 'stack.manager_loop', does: 'supervises another pipeline' },
-  ];

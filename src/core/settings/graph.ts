@@ -172,6 +172,11 @@ export const graphAttributes = {
   breaker: attr(atLeastTwo(), 'How many equal failures without a change in between stop a loop; 0: never.', {
     unset: '3, with several models one more than those',
   }),
+  'stack.child_dotfile': attr(
+    trimmed('the path of a pipeline file'),
+    'The pipeline that managers without their own run.',
+    { example: 'child.dot' },
+  ),
   audit: attr(
     word('off', 'report', 'strict'),
     'Whether a run that ends is checked for holdout leaks and weakened tests, and with `strict` fails for them.',

@@ -4,6 +4,7 @@ import type { CodeDescription } from '../diagnostic.ts';
 import type { ParsedGraph, ParsedNode } from '../graph.ts';
 import { isHumanGate } from '../human-gate.ts';
 import { nearest } from '../nearest.ts';
+import { inputPrefixes } from './calls.ts';
 import { isDrawing, noEffectOf } from './foreign.ts';
 import { edgeAttributes, graphAttributes } from './graph.ts';
 import type { Finding, Repair } from './repair.ts';
@@ -120,8 +121,12 @@ class IdleSearch<K extends NodeType> {
     // Without an explicit type, attributes of other types are suggested too: the shape may be missing.
     const named = node.attrs.has('type') || node.attrs.has('shape');
     const where = { on: `"${node.id}"`, known: (named ? ofKind : undefined) ?? ofNodes.keys };
+    // The names of inputs are those of the called pipeline.
+    const isInput = ({ key }: Attribute): boolean =>
+      ofKind?.has('returns') === true && inputPrefixes.some((prefix) => key.startsWith(prefix));
     for (const attribute of node.attrs.values()) {
-      if (ofKind?.has(attribute.key) === true || !this.isRead(attribute, where)) continue;
+      if (ofKind?.has(attribute.key) === true || isInput(attribute) || !this.isRead(attribute, where))
+        continue;
       const isElsewhere = !ofNodes.keys.has(attribute.key);
       if (isElsewhere && shared.has(attribute)) this.misplaced(attribute, 'on nodes', [onEdges]);
       else if (isElsewhere) this.misplaced(attribute, `on the node "${node.id}"`, [onEdges, onGraph]);

@@ -1,6 +1,7 @@
 /** Attributes of nodes that several node types share. */
 import { fidelities } from '../fidelity.ts';
 import { own } from '../json.ts';
+import { managerAttributes, subgraphAttributes } from './calls.ts';
 import { forEachAttributes } from './for-each.ts';
 import { floorWords, leastMemory } from './graph.ts';
 import { humanAttributes } from './human.ts';
@@ -350,6 +351,8 @@ export const nodeAttributes = {
   ...fanOutAttributes,
   ...joinAttributes,
   ...forEachAttributes,
+  ...subgraphAttributes,
+  ...managerAttributes,
   ...commonAttributes,
   ...executableAttributes,
   ...judgingAttributes,

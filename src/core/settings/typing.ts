@@ -79,7 +79,14 @@ export function withFlags(
     const settings = max_visits === undefined ? own : level(own, 'flag', { max_visits });
     return { ...node, settings: settings as NodeSettings };
   };
-  return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])) };
+  const flags = { max_visits, command_timeout: timeout, fidelity };
+  return {
+    ...graph,
+    nodes: new Map([...graph.nodes].map(([id, node]) => [id, flagged(node)])),
+    ...(graph.children === undefined
+      ? {}
+      : { children: new Map([...graph.children].map(([id, child]) => [id, withFlags(child, flags)])) }),
+  };
 }
 
 /** The graph with other values of some of its settings. A spread of them would lose what they inherit. */

@@ -2,6 +2,7 @@
 import { alone } from './alone.ts';
 import { baseTree } from './base-tree.ts';
 import { budget } from './budget.ts';
+import { call } from './call.ts';
 import { checks } from './checks.ts';
 import { holdoutMount } from './holdout.ts';
 import { itemBranches } from './item-branches.ts';
@@ -26,6 +27,7 @@ const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
  *  before anything is restored. All from `rerun` on happens once per attempt: what concerns an
  *  execution with all its attempts and waits stands between `budget` and `retry`, what concerns replayed ones too before `replay`. */
 export const layers: readonly Layer[] = [
+  call,
   joinLayer,
   itemBranches,
   replay,

@@ -3,7 +3,7 @@
 import type { Usage } from '../../core/budget/usage.ts';
 import type { NodeContext, NodeKind } from '../../core/contracts/node-kind.ts';
 import type { NodeCounts } from '../../core/decision.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import type { Context, Outcome } from '../../core/outcome.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { OpenedFork } from '../../core/records/fork.ts';
@@ -50,7 +50,9 @@ export type Executed = {
   readonly context?: Context;
   readonly counts?: NodeCounts;
   /** It has joined branches: who has set keys of its updates, where it was not the node itself. */
-  readonly joined?: { readonly origins: RunState['origins'] } | undefined;
+  readonly joined?:
+    | { readonly origins: RunState['origins']; readonly failure?: Readonly<Record<string, Json>> }
+    | undefined;
   /** Branches that begin after it, where its edges do not say which. */
   readonly opens?: OpenedFork | undefined;
   /** Of a human gate. */

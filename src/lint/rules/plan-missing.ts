@@ -1,4 +1,5 @@
 /** Something before a verification can set its plan. */
+import { isCallType } from '../../core/calls.ts';
 import { isAgentType, type Node } from '../../core/graph.ts';
 import { finding, nodesBefore, nodesOf, type Rule } from '../rule.ts';
 
@@ -19,7 +20,7 @@ export const planMissing: Rule = {
       // Without an entry nothing may run, which is reported.
       if (allowed.length === 0) continue;
       const byTool = allowed.includes('@plan');
-      if (isAny(nodesBefore(node, subject), (one) => maySetPlan(one, byTool))) continue;
+      if (isAny(nodesBefore(node, subject), (one) => maySetPlan(one, key, byTool))) continue;
       const [command] = allowed.map((entry) => entry.replace(/^=/, '')).filter((entry) => entry !== '@plan');
       const instead =
         command === undefined
@@ -44,7 +45,12 @@ function isAny(nodes: Iterable<Node>, matches: (node: Node) => boolean): boolean
 }
 
 /** Whether a node may set a plan, as far as its text shows. Node types that are not known may do anything. */
-function maySetPlan({ type, settings: { sets_plan, tool_command = '' } }: Node, byTool: boolean): boolean {
+function maySetPlan(
+  { type, settings: { sets_plan, tool_command = '', returns } }: Node,
+  key: string,
+  byTool: boolean,
+): boolean {
+  if (isCallType(type)) return returns?.includes(key) === true;
   if (type !== 'tool') return type === '' || (isAgentType(type) && !byTool);
   // One that writes the file without sets_plan has another finding.
   return sets_plan || tool_command.includes('FACTORY_OUTPUT');

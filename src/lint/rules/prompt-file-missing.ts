@@ -1,4 +1,5 @@
 /** A file with a prompt is in the workspace when its agent starts. */
+import { isCallType } from '../../core/calls.ts';
 import { isAgentType, type Node } from '../../core/graph.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import { onlyChecks } from '../../core/policy/masked-failure.ts';
@@ -54,5 +55,5 @@ function canWrite({ type, settings }: Node, path: string): boolean {
   const inScope = scope === undefined || scope.some((one) => path === one || path.startsWith(one));
   if (isAgentType(type)) return response_file === path || inScope;
   if (type === 'tool') return inScope && (tool_command.includes(path) || !onlyChecks(tool_command));
-  return type === '';
+  return type === '' || isCallType(type);
 }

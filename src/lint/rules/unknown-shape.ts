@@ -1,6 +1,5 @@
 /** The shape of a node without a type names a node kind. */
 import { nearest } from '../../core/nearest.ts';
-import { widerKinds } from '../../core/settings/foreign.ts';
 import { withText } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -19,8 +18,7 @@ export const unknownShape: Rule = {
       const shape = present(node.attrs, 'shape');
       const word = shape?.value.text.trim() ?? '';
       if (shape === undefined || node.type !== '') return [];
-      if (present(node.attrs, 'type') !== undefined || widerKinds.some((wider) => wider.shape === word))
-        return [];
+      if (present(node.attrs, 'type') !== undefined) return [];
       const shapes = kinds.flatMap((kind) => kind.shapes);
       const byId = kinds.find(({ ids }) => ids.includes(node.id))?.shapes[0];
       const meant = boxes.includes(word) ? 'box' : (nearest(word, shapes) ?? byId);

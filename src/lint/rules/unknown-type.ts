@@ -1,6 +1,5 @@
 /** The type of every node exists. */
 import { nearestOf } from '../../core/nearest.ts';
-import { widerKinds } from '../../core/settings/foreign.ts';
 import { withText } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -16,7 +15,6 @@ export const unknownType: Rule = {
       const type = present(node.attrs, 'type');
       const word = type?.value.text.trim() ?? '';
       if (type === undefined || node.type !== '') return [];
-      if (widerKinds.some((wider) => wider.type === word)) return [];
       const types = kinds.map((kind) => kind.type);
       const meant = nearestOf(word, types);
       return [

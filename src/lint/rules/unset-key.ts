@@ -1,5 +1,6 @@
 /** Conditions compare keys that something before the edge sets: any other key is empty in every run. */
 import { regionsOf } from '../../core/branches.ts';
+import { isCallType } from '../../core/calls.ts';
 import { type KeyNamed, parseCondition } from '../../core/conditions.ts';
 import { setByEngine } from '../../core/context.ts';
 import { type Edge, isAgentType, type Node } from '../../core/graph.ts';
@@ -8,6 +9,7 @@ import { isJoinKey } from '../../core/join.ts';
 import { answerKey, latestKeys, latestOfTool } from '../../core/latest-keys.ts';
 import { nearest } from '../../core/nearest.ts';
 import { present } from '../../core/settings/types.ts';
+import { variablesOf } from '../../core/variables.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { contextKey } from '../flow/comparisons.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
@@ -74,7 +76,10 @@ function settersIn({ graph, incoming }: Subject): (id: string) => readonly Node[
 }
 
 /** Types of nodes that may set keys; a node of an unknown type might. */
-const setsKeys = ({ type }: Node): boolean => ['tool', humanGate, ''].includes(type) || isAgentType(type);
+const setsKeys = ({ type, settings }: Node): boolean =>
+  ['tool', humanGate, ''].includes(type) ||
+  isAgentType(type) ||
+  (isCallType(type) && settings.returns !== undefined);
 
 /** The engine's own keys. */
 const router: ReadonlySet<string> = new Set(['outcome', 'preferred_label', 'failure_class', 'current_node']);
@@ -108,7 +113,9 @@ function problemOfKey(
 ): Problem | undefined {
   const bare = contextKey(key);
   if (router.has(bare) || bare.startsWith('internal.')) return undefined;
-  const { graph } = subject;
+  const { graph, options } = subject;
+  // A called pipeline has its inputs in its context.
+  if (options.isCalled === true && variablesOf(graph).some(({ name }) => name === bare)) return undefined;
   const fix = fixFor(bare, edge, subject);
   if (['tool.output', 'tool_stdout', ...latestOfTool].includes(bare)) {
     if (setters.some((node) => !isAgentType(node.type) && !isHumanGate(node))) return undefined;
@@ -134,7 +141,7 @@ function problemOfKey(
       ? undefined
       : { message: `the engine sets no key "${key}", and nothing else can`, fix, isCertain: true };
   const free = setters.filter((node) => !isHumanGate(node));
-  if (free.some((node) => names(node, bare, subject))) return undefined;
+  if (free.some((node) => setsKey(node, bare, subject))) return undefined;
   if (free.length === 0) {
     const message = `nothing can set "${key}": no tool or agent precedes this edge, so it is always empty`;
     return { message, fix, isCertain: true };
@@ -143,18 +150,26 @@ function problemOfKey(
   return { message, fix, isCertain: false };
 }
 
+/** Whether a node before a condition sets its key, as far as the text shows. */
+const setsKey = (node: Node, key: string, { options }: Subject): boolean =>
+  isCallType(node.type) ? node.settings.returns?.includes(key) === true : mentionsKey(node, key, options);
+
 /** Whether a node says that it sets a key: a tool that writes its outcome and names the key, itself or in a script that it calls; an
  *  agent whose prompt names it. */
-function names(node: Node, key: string, { options }: Subject): boolean {
+export function mentionsKey(
+  node: Node,
+  key: string,
+  { prompts, scripts }: Pick<Subject['options'], 'prompts' | 'scripts'>,
+): boolean {
   const named = new RegExp(`(?<![\\w.-])${key.replace(/[.\\]/g, '\\$&')}(?![\\w-]|\\.\\w)`);
   if (node.type !== 'tool') {
     const { prompt = '' } = node.settings;
     const texts = [...node.attrs.values()].map(({ value }) => value.text);
-    return [...texts, options.prompts?.get(prompt.trim()) ?? ''].some((text) => named.test(text));
+    return [...texts, prompts?.get(prompt.trim()) ?? ''].some((text) => named.test(text));
   }
   const command = node.settings.tool_command ?? '';
   if (/\bfactory\s+(?:order|plan)\b/.test(command) && /^(?:order|build|plan)\./.test(key)) return true;
-  return [command, ...(options.scripts?.get(command) ?? [])].some(
+  return [command, ...(scripts?.get(command) ?? [])].some(
     (text) => text.includes('FACTORY_OUTPUT') && named.test(text),
   );
 }

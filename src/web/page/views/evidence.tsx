@@ -221,6 +221,7 @@ function Inputs({ result }: { result: Result }) {
   const { inputs } = evidence;
   const rows = [
     ['pipeline', inputs.pipeline],
+    ...Object.entries(inputs.pipelines ?? {}).map(([name, hash]) => [name, hash]),
     ...Object.entries(inputs.variables).map(([name, hash]) => [`variable ${name}`, hash]),
     ...Object.entries(inputs.prompts).map(([name, hash]) => [name, hash]),
     ...Object.entries(inputs.schemas).map(([name, hash]) => [name, hash]),

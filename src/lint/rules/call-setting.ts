@@ -1,0 +1,24 @@
+/** A called pipeline has no settings of a whole run. */
+import { settingsOfRun } from '../../core/calls.ts';
+import { present } from '../../core/settings/types.ts';
+import { finding, type Rule } from '../rule.ts';
+
+export const callSetting: Rule = {
+  code: 'call-setting',
+  severity: 'warning',
+  rule: 'A pipeline that another one calls (here, the example) relies on no workdir, holdout, agent script, sandbox or limits of its own: those of the run count.',
+  wrong: 'max_cost_usd=1; start; exit; start -> exit',
+  fix: 'set it in the pipeline that is run',
+  *check({ graph, options }) {
+    if (options.isCalled !== true) return;
+    for (const key of settingsOfRun) {
+      const attribute = present(graph.attrs, key);
+      if (attribute === undefined) continue;
+      yield finding(graph, callSetting, {
+        message: `${attribute.written} does not count while another pipeline calls this one: the run has its own`,
+        span: attribute.keySpan,
+        fix: `set ${attribute.written} in the pipeline that is run, if it shall hold there`,
+      });
+    }
+  },
+};
