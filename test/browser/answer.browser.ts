@@ -48,4 +48,17 @@ inChromium('a question', (browser) => {
     await alert.waitFor();
     server.asked.splice(0);
   });
+
+  test('a note to the next agent is given under the same name', async () => {
+    await using page = await openPage(browser(), server.url + asking());
+    await page.getByText('Notes to agents').click();
+    const form = page.locator('details');
+    await page.getByLabel('Your name').fill('Grace');
+    await form.getByLabel('Note to the next agent').fill('Use less ink');
+    await form.getByRole('button', { name: 'Give the note' }).click();
+    await page.getByText('Note 1 waits for the next agent.').waitFor();
+    expect(server.asked.splice(0)).toEqual([
+      { path: path().replace(/answer$/, 'steer'), body: { text: 'Use less ink', by: 'Grace' } },
+    ]);
+  });
 });

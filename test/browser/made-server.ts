@@ -103,6 +103,7 @@ async function acted(
   const body = JSON.parse(Buffer.concat(parts).toString());
   asked.push({ path, body });
   if (path.endsWith('/answer')) return answered(body, response);
+  if (path.endsWith('/steer')) return void json(response, { note: { note: 1 } });
   const commits = [{ commit: 'abcdef1234567890', subject: 'Links' }];
   json(response, {
     ...{

@@ -128,7 +128,7 @@ const states: readonly Partial<RunRow>[] = [
     status: 'paused_answer',
     headline: 'Ship it? The tests passed, two of them only at the second attempt.',
     at_node: 'gate',
-    acts: ['answer', 'fork'],
+    acts: ['answer', 'steer', 'fork'],
     next: 'factory answer 01M8 gate@2',
     ended_at: ago(5),
     question: {
@@ -152,12 +152,16 @@ const states: readonly Partial<RunRow>[] = [
 
 /** `count` runs: one in each state, then more that ended earlier. */
 export const madeRuns = (count: number): readonly RunRow[] =>
-  Array.from({ length: count }, (_, at) => ({
-    ...plain,
-    ...states[at < states.length ? at : 4 + (at % 4)],
-    run_id: `01M8${String(at).padStart(4, '0')}ABCDEFGHJKMNPQRS`,
-    ...(at < states.length ? {} : { ended_at: ago(1440 + at * 37), needs_attention: false }),
-  }));
+  Array.from({ length: count }, (_, at) => {
+    const state = states[at < states.length ? at : 4 + (at % 4)];
+    return {
+      ...plain,
+      ...state,
+      questions: state?.question == null ? [] : [state.question],
+      run_id: `01M8${String(at).padStart(4, '0')}ABCDEFGHJKMNPQRS`,
+      ...(at < states.length ? {} : { ended_at: ago(1440 + at * 37), needs_attention: false }),
+    };
+  });
 
 const order = ['start', 'plan', 'check', 'propose', 'apply', 'verify', 'rollback', 'commit', 'proof'];
 const why = 'npm test exited with 1: not ok 3 - finds a broken anchor';

@@ -11,7 +11,7 @@ import { prepared } from './prepared-run.ts';
 const given = { by: 'Ada', at: '2026-03-01T00:00:00.000Z', from: 'command' } as const;
 
 /** A run with the branches `a` and `b`; `of` answers the numbers of the notes that an agent of a branch gets. */
-async function branched(dir: string) {
+async function branched(dir: string, more: Partial<Run> = {}) {
   const graph = graphOf('a [prompt=a]; b [prompt=b]; a -> b');
   const ready = await prepared(dir, graph, { kinds });
   const history = ready.past.history();
@@ -21,7 +21,7 @@ async function branched(dir: string) {
     ...ready.past,
     history: () => ({ ...history, checkpoint: { ...history.checkpoint, fork } as never }),
   };
-  const run: Run = { ...ready, past };
+  const run: Run = { ...ready, past, ...more };
   const execution = (id: 'a' | 'b', visit = 1) => {
     const node = graph.nodes.get(id);
     if (node === undefined) throw new Error('no node');
@@ -32,6 +32,7 @@ async function branched(dir: string) {
       const notes = await notesFor({ ...run, branch: id }, execution(id, visit)).forPrompt();
       return notes.map(({ note }) => note);
     },
+    texts: async () => (await notesFor(run, execution('a')).forPrompt()).map(({ text }) => text),
     release: (id: 'a' | 'b') => releaseNotes(run, execution(id)),
     close: ready.close,
   };
@@ -58,5 +59,14 @@ test('an execution that does not end leaves its notes to another one', async () 
   expect(await run.of('a')).toEqual([1]);
   run.release('a');
   expect(await run.of('b')).toEqual([1]);
+  await run.close();
+});
+
+test('a line of the holdout in a note does not come into the prompt', async () => {
+  await using it = await temp();
+  const printable = async (text: string) => text.replace('a sealed line', '(left out)');
+  const run = await branched(it.dir, { leaks: { printable } as never });
+  await linkNote(it.dir, { ...given, text: 'Mind: a sealed line' });
+  expect(await run.texts()).toEqual(['Mind: (left out)']);
   await run.close();
 });

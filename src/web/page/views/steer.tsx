@@ -93,7 +93,8 @@ function SteerForm({ run }: { run: RunView }) {
           </select>
         </label>
       )}
-      <GiverName />
+      {/* A question above has the field already. */}
+      {run.questions.every(({ answer }) => answer !== null) && <GiverName />}
       <p class="buttons">
         <button type="submit" class="button" disabled={text.value.trim() === ''}>
           Give the note
