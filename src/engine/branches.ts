@@ -1,5 +1,4 @@
 /** Runs the branches of an open fork side by side, each as a lane, until all have ended or none can continue. */
-import { fanInType } from '../core/branches.ts';
 import { isBranchLimit } from '../core/budget/limits.ts';
 import { variablesGiven } from '../core/calls.ts';
 import type { Stop } from '../core/decision.ts';
@@ -7,7 +6,7 @@ import { cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../
 import type { Graph } from '../core/graph.ts';
 import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
 import { laneBounds } from '../core/lane-bounds.ts';
-import type { SuspendedRun } from '../core/outcome.ts';
+import { endsByTime, type SuspendedRun } from '../core/outcome.ts';
 import type { Cursor, Fork } from '../core/records/fork.ts';
 import type { BranchStoppedFacts } from '../core/records/journal.ts';
 import { defaultParallel } from '../core/settings/join.ts';
@@ -79,7 +78,7 @@ class OpenBranches {
     this.#outer = outer;
     this.#runLane = runLane;
     this.#places = places;
-    this.#rules = joinRules(fanOut?.settings ?? {}, join?.type === fanInType ? join.settings : {});
+    this.#rules = joinRules(fanOut?.settings ?? {}, join?.settings ?? {});
     this.#most = fanOut?.settings.max_parallel ?? defaultParallel;
     this.#waiting = Object.keys(fork.branches).filter((id) => fork.branches[id]?.ended === undefined);
     this.#snapshot = snapshot;
@@ -243,7 +242,7 @@ class OpenBranches {
 /** One suspension for all: that which ends first by itself, else the first. */
 function joint(all: readonly SuspendedRun[]): SuspendedRun {
   const timed = all
-    .filter(({ wake_at }) => wake_at !== null)
+    .filter(({ status, wake_at }) => endsByTime(status) && wake_at !== null)
     .sort((a, b) => Date.parse(a.wake_at ?? '') - Date.parse(b.wake_at ?? ''));
   const [first = all[0]] = timed;
   if (first === undefined) throw new Error('Internal: no branch is suspended');

@@ -11,19 +11,19 @@ import { hashArtifacts } from '../run/artifacts.ts';
 import { readStage } from '../run/node-directory.ts';
 import type { Findings } from './report.ts';
 
-/** Compares the folders of all executions with their records. An execution of the node `next` may have begun. */
+/** Compares the folders of all executions with their records. Executions of the nodes `open` may have begun. */
 export async function checkArtifacts(
   runDir: string,
   manifest: Manifest,
   records: readonly RunRecord[],
-  next: string | null,
+  open: ReadonlySet<string>,
   found: Findings,
 ): Promise<void> {
   const nodes = new Map<string, VisitRecord[]>();
   for (const record of records)
     if (record.type === 'Visit') nodes.set(record.node, [...(nodes.get(record.node) ?? []), record]);
-  for (const [node, visits] of nodes) await checkNode(runDir, manifest, visits, node === next, found);
-  const known = new Set([...nodes.keys(), ...(next === null ? [] : [next])]);
+  for (const [node, visits] of nodes) await checkNode(runDir, manifest, visits, open.has(node), found);
+  const known = new Set([...nodes.keys(), ...open]);
   checkPlain(runDir, known, found);
   checkTop(runDir, known, found);
 }

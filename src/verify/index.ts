@@ -2,9 +2,12 @@
  *  spec to the commits. */
 import { basename } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
+import { nextNodes, snapshotNow } from '../core/fork.ts';
+import { own } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { openRun } from '../run/open-run.ts';
+import type { RunHistory } from '../run/run-journal.ts';
 import { checkAnswers } from './answers.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
@@ -59,12 +62,13 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
     });
   const result = readResult(runDir, checkpoint, found);
   await checkJournals(reader, manifest, history, countedBy(result), found);
-  await checkArtifacts(runDir, manifest, records, checkpoint.next_node, found);
+  await checkArtifacts(runDir, manifest, records, mayBeOpen(history), found);
   checkAnswers(runDir, records, found);
   checkNotes(runDir, records, found);
   const underWay = history.open.length > 0;
   const isDescribed = result?.isLatest === true;
-  await checkWorkspace(runDir, manifest, checkpoint, { underWay, isDescribed }, found);
+  const workspace = { ...checkpoint, snapshot: snapshotNow(checkpoint) };
+  await checkWorkspace(runDir, manifest, workspace, { underWay, isDescribed }, found);
   await checkHistory({ dir: runDir, manifest, checkpoint, records, underWay }, env, found);
   if (result !== undefined) await checkResult(runDir, manifest, history, result, found);
   if (asked.delivered !== undefined) {
@@ -72,4 +76,14 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
     await checkDelivery(checkpoint, { repo, branch }, env, found);
   }
   return { ...found.report(), manifest };
+}
+
+/** Nodes of which an execution may have begun that was not committed: those that come next, and those in which a branch was cut that
+ *  nothing continues, since it was cancelled. */
+function mayBeOpen({ checkpoint, lines }: RunHistory): ReadonlySet<string> {
+  const open = new Set(nextNodes(checkpoint).map(({ node }) => node));
+  for (const line of lines) {
+    if (line.type === 'Began' && line.visit > (own(checkpoint.visits, line.node) ?? 0)) open.add(line.node);
+  }
+  return open;
 }

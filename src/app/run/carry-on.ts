@@ -17,6 +17,7 @@ import { completeResult, unreportedEnd } from './complete-run.ts';
 import type { NewRun } from './create.ts';
 import { executeRun } from './execute-run.ts';
 import { missingNext } from './nodes-ahead.ts';
+import { changedFork } from './open-forks.ts';
 import { finishedRun } from './run-end.ts';
 import { checkRunOwner } from './run-state.ts';
 import { type TermsRequest, termsOf, withTerms } from './terms.ts';
@@ -153,6 +154,13 @@ async function textsNow(
     );
   if (changed === undefined)
     return { current, inputs: { ...manifest, schemas: manifest.schemas ?? {} }, fresh: undefined };
+  const branches = changedFork(stored, changed, checkpoint);
+  if (branches !== undefined)
+    return refused(
+      'resume-branches',
+      `the changed pipeline has other branches at "${branches.node}", and those of before have begun: ${branches.what}`,
+      `restore that, or begin the branches anew: ${forkBefore(branches.node, changed, runDir, host)}`,
+    );
   // Variables that are not set again keep the run's values, whatever their files contain now.
   const kept = { variables: manifest.variables, files: {} };
   const read = await readInputs(changed, flags.vars, host.cwd, kept);

@@ -4,6 +4,7 @@ import type { Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { endsByTime, pausedBy, type SuspendedRun } from '../../core/outcome.ts';
 import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
+import { canContinue, untilOneCan } from '../../engine/branch-wake.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
 import { acquireLock, locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
@@ -38,6 +39,8 @@ export async function stillParked(
     const state = loaded.checkpoint;
     const { parked } = state;
     if (!endsByTime(state.status) || parked?.wake_at == null || flags.now === true) return slept();
+    // Another branch may be able to continue before.
+    if (state.fork !== undefined && canContinue({ runDir, clock: host.clock }, state)) return slept();
     const isOutage = parked.status === pausedBy('outage');
     // The time is a guess of ours: who resumes such a run may know more.
     if (isOutage && flags.wait !== true) return slept();
@@ -73,7 +76,8 @@ export async function stillParked(
         node: parked.node,
       });
     announced = true;
-    await host.clock.sleep(Math.min(left, lookMs), host.signal);
+    if (state.fork === undefined) await host.clock.sleep(Math.min(left, lookMs), host.signal);
+    else await untilOneCan({ runDir, clock: host.clock }, () => [state], host.signal);
   }
 }
 
