@@ -4,18 +4,14 @@
 import { fanInType, fanOutType, regionJoinedAt } from '../core/branches.ts';
 import { isBranchLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
-import { asText } from '../core/context.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from '../core/decision.ts';
-import { itemOf } from '../core/for-each.ts';
 import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
 import { type Graph, type Node, writtenId } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
-import { isJoinDecided, type JoinResult, joinResult, joinRules } from '../core/join.ts';
-import { own } from '../core/json.ts';
+import { isJoinDecided, joinRules } from '../core/join.ts';
 import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
-import { forkOverItems } from '../core/lane-graph.ts';
 import { type Outcome, succeeded } from '../core/outcome.ts';
 import { openFailuresAfter } from '../core/overridden.ts';
 import { startOf } from '../core/pipeline.ts';
@@ -23,7 +19,6 @@ import type { RunState } from '../core/records/checkpoint.ts';
 import { type BranchEnd, type Cursor, type Fork, ownOfBranch } from '../core/records/fork.ts';
 import type { TakenAnswer } from '../core/records/question.ts';
 import { journalVersion } from '../core/records/visit.ts';
-import { expand } from '../core/references.ts';
 import { nextAttempt, retryPolicyOf } from '../core/retry.ts';
 import { inNewRound } from '../core/rounds.ts';
 import { graphLimits } from '../core/settings/limits.ts';
@@ -32,6 +27,7 @@ import { failureFacts } from '../engine/feedback.ts';
 import { stateAfter } from '../run/visits.ts';
 import { kinds } from './kinds.ts';
 import { limitsOf } from './limits.ts';
+import { cancelledEnd, metIn, opensList } from './simulated-branches.ts';
 
 export type SimulatedStep = {
   readonly node: Node;
@@ -253,42 +249,6 @@ function wayOn({ route, decision, fork, change }: Step) {
 }
 
 const failedEnd = (reason: string): BranchEnd => ({ ok: false, status: 'failed', reason, class: 'budget' });
-const cancelledEnd: BranchEnd = {
-  ...{ ok: false, status: 'cancelled', class: null },
-  reason: 'the other branches have decided the join',
-};
-
-type Met = Pick<JoinResult, 'outcome'> & { readonly ends: SimulatedStep['joins'] };
-
-/** What becomes of the branches that meet in a node; no file conflicts with another. */
-function metIn(graph: Graph, node: Node, { context }: RunState, fork: Fork): Met {
-  const rules = joinRules(graph.nodes.get(fork.node)?.settings ?? {}, node.settings);
-  const branches = Object.entries(fork.branches).map(([id, cursor]) => ({
-    id,
-    end: cursor.ended ?? cancelledEnd,
-    last: cursor.last_outcome?.status,
-    notes: '',
-    files: { created: [], modified: [], deleted: [] },
-    context: cursor.context,
-  }));
-  const { outcome } = joinResult(rules, branches, context);
-  return { outcome, ends: branches.map(({ id, end }) => ({ id, end })) };
-}
-
-/** The branches of a list: of one that the context does not have yet, a single item is assumed. */
-function opensList(graph: Graph, node: Node, { context }: RunState, { status }: Outcome): StepFacts['opens'] {
-  if (node.type !== fanOutType || status === 'fail') return undefined;
-  const lookup = (kind: string, key: string): string | undefined => {
-    const value = kind === 'ctx' ? own(context, key) : undefined;
-    return value === undefined ? undefined : asText(value);
-  };
-  const goal = graph.settings.goal?.text;
-  const opened = forkOverItems(graph, node, (text) => {
-    const read = expand(text, { goal, lookup, item: itemOf(graph) }, 'plain');
-    return 'unknown' in read ? { text: '["item"]' } : read;
-  });
-  return opened === undefined || 'problem' in opened ? undefined : opened;
-}
 
 const simulatedAnswer = ({ label }: Outcome): TakenAnswer => ({
   label,

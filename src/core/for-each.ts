@@ -75,7 +75,7 @@ const placedAttributes = [
   ...(['allowed_write_paths', 'read_scope', 'verification.workdir'] as const),
 ];
 /** Expanded when the node runs. */
-const laterAttributes = ['prompt', 'prompt_file', 'question', 'tool_command', 'command.run'];
+const laterAttributes = ['prompt', 'prompt_file', 'question', 'tool_command', 'command.run', 'for_each'];
 
 const itemForm = /(?<!\$)\$\{(?:item(?:\.([^\s{}]+))?|(index))\}/g;
 

@@ -150,3 +150,43 @@ test('an attempt that asks for a retry is followed by the next one of the same e
   expect(out).toMatch(/^2 +a +success after 2 attempts +→ b/m);
   expect(out).toContain('not used: 1 outcome of a');
 });
+
+const forked = `digraph g { start [shape=Mdiamond]; done [shape=Msquare]; list [shape=parallelogram, tool_command=x]
+  f [shape=component]; a [prompt=a]; b [prompt=b]; b2 [prompt=c]; j [shape=tripleoctagon]
+  each [shape=component, for_each="\${ctx.l}"]; w [prompt="\${item}"]; all [prompt=all]; bad [shape=Msquare, outcome=fail]
+  start -> list -> f -> a -> j; f -> b -> b2; b2 -> j [condition="outcome=success"]; b2 -> b [condition="outcome=fail"]
+  j -> each [condition="outcome!=fail"]; j -> bad [condition="outcome=fail"]; each -> w -> all -> done }`;
+
+test.for([
+  ['every branch is walked to the join', [], 'start list f a b b2 j each w.1 all done', 0],
+  ['a branch that fails makes a part of a success', ['a=fail'], 'start list f a b b2 j each w.1 all done', 0],
+  [
+    'a loop is walked in its branch',
+    ['b2=fail,success'],
+    'start list f a b b2 b@2 b2@2 j each w.1 all done',
+    0,
+  ],
+  ['no branch succeeds', ['a=fail', 'b2=skipped'], 'start list f a b b2 j bad', 1],
+  ['an outcome of the join stands for a conflict', ['j=fail'], 'start list f a b b2 j bad', 1],
+  [
+    'a list that is given has its items',
+    ['list=success+l=["x"%2C"y"]', 'w=success,fail'],
+    'start list f a b b2 j each w.1 w.2 all done',
+    0,
+  ],
+] as const)('branches: %s', async ([, outcome, route, code]) => {
+  await using it = await house({ 'p.dot': forked });
+  const told = await it.called(['simulate', 'p.dot'], { outcome, json: true });
+  const { steps } = JSON.parse(told.out) as { steps: { node: string; visit: number; branch?: string }[] };
+  expect(steps.map(({ node, visit }) => (visit === 1 ? node : `${node}@${visit}`)).join(' ')).toBe(route);
+  expect(told.code).toBe(code);
+  expect(steps.filter(({ node }) => node.startsWith('b2')).map(({ branch }) => branch)).toContain('b');
+});
+
+test('a simulation shows which branches meet, and which of them have failed', async () => {
+  await using it = await house({ 'p.dot': forked });
+  const { out } = await it.called(['simulate', 'p.dot'], { outcome: ['a=fail'] });
+  expect(out).toContain('→ a, b: meet in j');
+  expect(out).toContain('  a ');
+  expect(out).toContain('branch a failed: simulated failure');
+});

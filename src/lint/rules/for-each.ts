@@ -72,7 +72,7 @@ function* ofList(node: Node, { graph, outgoing }: Subject): Generator<Finding> {
 
 /** What a single word, which is no list, was probably meant to name. */
 function meantBy(text: string, graph: Graph): string | undefined {
-  if (references(text).length > 0 || /[\n[]/.test(text)) return undefined;
+  if (references(text, true).length > 0 || /[\n[]/.test(text)) return undefined;
   const word = /^\s*[${(]*\s*(?:(ctx|context|vars?|inputs)\.)?([\w.-]+?)\s*[})]*\s*$/.exec(text);
   const [, kind = '', name = 'items'] = word ?? [];
   const isVariable =

@@ -118,7 +118,7 @@ export const unknownReference: Rule = {
         const own = attribute.value.text;
         const file = attribute.key === 'prompt' ? options.prompts?.get(own.trim()) : undefined;
         // Without a list anywhere, and in commands, the words are those of other programs.
-        const mayAsk = inItem || (hasList && attribute.key === 'prompt');
+        const mayAsk = inItem || (hasList && ['prompt', 'for_each'].includes(attribute.key));
         for (const reference of references(file ?? own, mayAsk)) {
           const found = wrong(graph, { ...names, inItem }, reference);
           if (found === undefined) continue;
