@@ -15,7 +15,9 @@ export class BranchSummary {
 
   /** An execution, or a branch that stopped without one. */
   add(
-    line: Pick<VisitFacts, 'type' | 'node' | 'branch' | 'branch_ended' | 'fork'> | BranchStoppedFacts,
+    line:
+      | Pick<VisitFacts, 'type' | 'node' | 'visit' | 'branch' | 'branch_ended' | 'fork'>
+      | BranchStoppedFacts,
   ): void {
     const branch = line.branch === undefined ? undefined : this.#latest.get(line.branch);
     if (line.type === 'BranchStopped') {
@@ -25,6 +27,7 @@ export class BranchSummary {
     }
     if (branch !== undefined) {
       branch.executions += 1;
+      branch.at = `${line.node}@${line.visit}`;
       if (line.branch_ended !== undefined) this.#end(branch, line.branch_ended);
     }
     // A call has one branch, which succeeds and fails with its node.
@@ -32,7 +35,10 @@ export class BranchSummary {
     for (const { id } of line.fork.branches) {
       this.#all += 1;
       this.#latest.delete(id);
-      this.#latest.set(id, { id, node: line.node, status: 'open', reason: '', class: null, executions: 0 });
+      this.#latest.set(id, {
+        ...{ id, node: line.node, join: line.fork.join, status: 'open', reason: '', class: null },
+        ...{ executions: 0, at: null },
+      });
     }
   }
 
@@ -52,3 +58,14 @@ export class BranchSummary {
     return { all: this.#all, ended: { ...this.#ended }, latest };
   }
 }
+
+/** The branches for which a join has failed, with an execution that shows it. */
+export const failedBranches = (
+  branches: RunResult['branches'],
+  join: string | null,
+): readonly (Branch & { readonly at: string })[] =>
+  (branches?.latest ?? []).flatMap((branch) =>
+    branch.join === join && branch.status === 'failed' && branch.at !== null
+      ? [{ ...branch, at: branch.at }]
+      : [],
+  );

@@ -69,6 +69,7 @@ function afterFailure(
   run: string,
 ): string {
   const before = (node: string): string => `${program} fork ${run} --at ${node} --before`;
+  const changed = failedNode.replace(/@\d+$/, '');
   if (failedNode !== '' && retriesUnfixable(reason)) return before(failedNode);
   if (reason.startsWith('audit: ')) return `${program} audit ${run}`;
   const file = isBundled(pipeline) ? undefined : quoteWord(pipeline);
@@ -96,7 +97,7 @@ function afterFailure(
   if (failedNode === '') return `${program} show ${run}`;
   return file === undefined
     ? before(failedNode)
-    : `${before(failedNode)} --pipeline ${file} # after a change of ${failedNode}, or of the nodes before it, in ${file}`;
+    : `${before(failedNode)} --pipeline ${file} # after a change of ${changed}, or of the nodes before it, in ${file}`;
 }
 
 /** Whether the pipeline comes with factory, so that its user does not edit it. */

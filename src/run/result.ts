@@ -15,6 +15,7 @@ import { commitSchema, type RunResult, runResultSchema } from '../core/records/r
 import { restartCount } from '../core/rounds.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readSome } from '../platform/files/read.ts';
+import { failedBranches } from './branch-summary.ts';
 import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
 import { type Called, nextCommand } from './next-command.ts';
 import { namedRun } from './runs.ts';
@@ -77,7 +78,8 @@ export async function resultOf(
       {
         status,
         exitNode: ending.exitNode,
-        failed: last?.node,
+        // A branch that made its join fail can be run once more by itself.
+        failed: failedBranches(visits.branches, last?.node ?? null)[0]?.at ?? last?.node,
         byModel: last?.model === 'api',
         reason: ending.reason,
         cause: ending.cause,

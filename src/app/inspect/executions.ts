@@ -1,4 +1,5 @@
 /** The executions of a run from its journal and its events. */
+import { branchesOf } from '../../core/fork.ts';
 import { type Graph, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
@@ -145,11 +146,27 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
   return [...rows, ...openIn(facts).flatMap((open) => unfinished(facts, open, visits, calls) ?? [])];
 }
 
-type OpenExecution = { readonly node: string; readonly visit: number; readonly branch?: string | undefined };
+type OpenExecution = {
+  readonly node: string;
+  readonly visit: number;
+  readonly branch?: string | undefined;
+  /** Its branch is suspended, though others may run. */
+  readonly suspended?: true;
+};
 
 /** What has begun and not ended; of a journal that has lost its last lines what the events say. */
-const openIn = ({ history: { open }, events: { latest } }: ExecutionFacts): readonly OpenExecution[] =>
-  open.length > 0 || latest === undefined ? open : [latest];
+function openIn({ history, events: { latest } }: ExecutionFacts): readonly OpenExecution[] {
+  const open = [...suspendedIn(history), ...history.open];
+  return open.length > 0 || latest === undefined ? open : [latest];
+}
+
+/** The executions that branches are suspended in. */
+const suspendedIn = ({ checkpoint }: RunHistory): readonly OpenExecution[] =>
+  branchesOf(checkpoint).flatMap(({ id: branch, cursor: { parked, ended } }): OpenExecution[] => {
+    if (parked === undefined || ended !== undefined) return [];
+    const { node } = parked;
+    return [{ node, visit: (own(checkpoint.visits, node) ?? 0) + 1, branch, suspended: true }];
+  });
 
 const waitsOf = ({ waits }: Pick<ExecutionEvents, 'waits'> = { waits: [] }) => ({
   waits,
@@ -186,7 +203,7 @@ function unfinished(
   const seen = events.of.get(executionName(open));
   const began = seen?.began ?? history.last.at;
   const called = calls.get(executionName(open));
-  const running = status === 'running';
+  const running = status === 'running' && open.suspended === undefined;
   const end = running ? now.getTime() : Math.max(Date.parse(began), Date.parse(history.last.at));
   return {
     node,
@@ -194,7 +211,7 @@ function unfinished(
     type: nodeOf(graph, node)?.type ?? seen?.type ?? '',
     label: labelOf(graph, node),
     branch: open.branch ?? null,
-    state: running ? 'running' : isPaused(status) ? 'suspended' : 'interrupted',
+    state: running ? 'running' : open.suspended === true || isPaused(status) ? 'suspended' : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),
     took_ms: Math.max(0, end - Date.parse(began) - (seen?.paused ?? 0)),

@@ -45,6 +45,7 @@ export function headlineOf(facts: HeadlineFacts): string {
         nextNode,
         facts.waiting ?? (facts.node === undefined ? '' : doing(facts.node, facts)),
         facts.branches ?? '',
+        facts.question == null ? '' : `asks: ${asked(facts.question, facts.questions)}`,
       ]
         .filter((word) => word !== '')
         .join(' · ');

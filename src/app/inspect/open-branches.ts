@@ -4,6 +4,7 @@ import { branchesOf, type OpenBranch, openQuestions } from '../../core/fork.ts';
 import { allNodes, type Graph } from '../../core/graph.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { Question } from '../../core/records/question.ts';
+import { BranchSummary, failedBranches } from '../../run/branch-summary.ts';
 import { openRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { RunRow } from './shapes.ts';
@@ -15,9 +16,11 @@ export type OpenBranches = {
   readonly at: readonly string[];
   /** `1 of 3 branches ended`; empty where no branch is open. */
   readonly words: string;
+  /** Of a run whose join has failed: the branches for which it did. */
+  readonly failed: ReturnType<typeof failedBranches>;
 };
 
-const none: OpenBranches = { questions: [], at: [], words: '' };
+const none: OpenBranches = { questions: [], at: [], words: '', failed: [] };
 
 /** Reads the journal of a run that may have branches or asks a person. */
 export function openBranchesIn(
@@ -36,18 +39,32 @@ const mayFork = (graph: Graph | undefined): boolean =>
   (graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType));
 
 export function openBranchesOf(
-  { checkpoint, open }: Pick<RunHistory, 'checkpoint' | 'open'>,
+  { checkpoint, open, records }: Pick<RunHistory, 'checkpoint' | 'open' | 'records'>,
   runs: boolean,
 ): OpenBranches {
+  const failed = runs ? [] : failedIn({ checkpoint, records });
   const questions = openQuestions(checkpoint);
   const branches = branchesOf(checkpoint);
-  if (branches.length === 0) return { questions, at: [], words: '' };
+  if (branches.length === 0) return { questions, at: [], words: '', failed };
   const began = open.map(({ node }) => node);
   return {
     questions,
     at: runs && began.length > 0 ? began : nextNodes(checkpoint, branches),
     words: endedWords(branches),
+    failed,
   };
+}
+
+/** The branches for which the join that failed last did. */
+export function failedIn({
+  checkpoint,
+  records,
+}: Pick<RunHistory, 'checkpoint' | 'records'>): OpenBranches['failed'] {
+  const { last_failure: last } = checkpoint;
+  if (last === null) return [];
+  const summary = new BranchSummary();
+  for (const record of records) if (record.type !== 'Start') summary.add(record);
+  return failedBranches(summary.now(), last.node);
 }
 
 /** Of branches that have not ended, those of a call too; a branch with open branches continues with theirs. */

@@ -205,7 +205,8 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graph),
     pipeline: summary.pipeline,
     status: summary.status,
-    needs_attention: needsAttention(summary.status),
+    // A branch may ask while others run.
+    needs_attention: needsAttention(summary.status) || question?.answer === null,
     headline: headline.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300),
     reason: summary.reason,
     started_at: summary.startedAt,
@@ -222,7 +223,12 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     replay_of: summary.replayOf,
     question,
     questions: [...questions],
-    next: await nextIn(dir, { ...summary, question }, delivered === false ? start : undefined, host),
+    next: await nextIn(
+      dir,
+      { ...summary, failedNode: branches.failed[0]?.at ?? summary.failedNode, question },
+      delivered === false ? start : undefined,
+      host,
+    ),
     acts: actsOf(summary, question, { steps: standing.steps, commits, agents: start?.agent.name !== '' }),
     run_dir: dir,
   };

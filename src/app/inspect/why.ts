@@ -14,11 +14,12 @@ import { printed } from '../../run/result.ts';
 import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
+import { failedIn } from './open-branches.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import type { Cause, OpenQuestion } from './shapes.ts';
 
-const most = { lines: 5, characters: 400 } as const;
+const most = { lines: 5, characters: 400, branches: 3 } as const;
 
 /** What `factory why` answers with, of the run in `dir`. */
 export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyReport | Refusal> {
@@ -71,6 +72,10 @@ function failureOf(run: InspectedRun) {
   if (last === null || visit === undefined || !isCause)
     return { visit: undefined, lines: [row.reason, ...where(run)] };
   const execution = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);
+  const [branch, ...others] = failedIn(history);
+  const inBranch = branch && visits.findLast((one) => executionName(one) === branch.at);
+  if (branch !== undefined && inBranch !== undefined)
+    return { visit: inBranch, lines: branchLines([branch, ...others], run, visit) };
   const clean = withheld(last.node) ? (execution?.reason ?? '') : (execution?.reason ?? last.reason);
   const output = printed({ context }, last.node);
   return {
@@ -85,6 +90,25 @@ function failureOf(run: InspectedRun) {
       after(visit, row.reason, visits, ended?.cause),
     ],
   };
+}
+
+/** Lines about a join that failed for its branches. */
+function branchLines(
+  branches: ReturnType<typeof failedIn>,
+  { executions, row }: InspectedRun,
+  join: VisitRecord,
+): readonly string[] {
+  const execution = executions.find((one) => executionName(one) === executionName(join));
+  return [
+    `join ${executionName(join)} failed: ${execution?.reason ?? row.reason}`,
+    ...branches.slice(0, most.branches).map(({ id, at, class: of }) => {
+      const last = executions.find((one) => executionName(one) === at);
+      return `branch ${id} failed at ${at}${of === null ? '' : ` (${of})`}: ${last?.reason || 'no edge takes it'}`;
+    }),
+    ...(branches.length > most.branches
+      ? [`and ${branches.length - most.branches} more branches failed`]
+      : []),
+  ];
 }
 
 function where(run: InspectedRun): string[] {

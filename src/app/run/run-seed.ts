@@ -1,9 +1,12 @@
 /** The seed of a run that begins at a checkpoint of another run, which is only read. */
 import { dirname, resolve } from 'node:path';
+import { regionsOf } from '../../core/branches.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import type { Graph } from '../../core/graph.ts';
+import { branchesOf } from '../../core/fork.ts';
+import { type Graph, graphWith, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { buildsHistory, goalOf } from '../../core/pipeline.ts';
+import type { RunState } from '../../core/records/checkpoint.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../../core/records/manifest.ts';
 import { momentText } from '../../core/records/names.ts';
 import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
@@ -104,7 +107,10 @@ const isFork = (answers: RecordedAnswers | undefined): boolean => answers === un
 /** How the new run's directory is filled. */
 function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journal'> {
   const { old, runDir, moment, history, answers, current, env, sealed } = prefix;
-  const { records, snapshot } = moment;
+  const { records } = moment;
+  // In a branch the run's own workspace is that of before its branches began; theirs are made from the copied executions.
+  const snapshot =
+    moment.visit.branch === undefined ? moment.snapshot : (stateAfter(records).snapshot ?? moment.snapshot);
   const replayed = answers && { history, tools: answers.replayOf.run_tools !== true };
   return {
     async workspace(at, terms, texts) {
@@ -156,6 +162,13 @@ function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | u
       `run ${old.run_id} reached its end with ${node}@${visit}, so no node is left to run after it`,
       `add --before to begin right before ${node}@${visit}, or name an earlier execution`,
     );
+  const branches = changedBranches(state, current);
+  if (branches !== undefined)
+    return refused(
+      'fork-branches',
+      `${momentText({ ...moment.visit, before: moment.before })} ${branches}`,
+      `fork before they begin: --at ${state.fork?.node ?? node} --before`,
+    );
   const next = missingNext(current, state);
   if (next !== undefined)
     return refused(
@@ -169,6 +182,20 @@ function forkProblem(old: Manifest, moment: Moment, current: Graph): Refusal | u
       `the pipeline ${current.file} builds commits, but run ${old.run_id} was not started for a build and has no history`,
       'start a new run of that pipeline',
     );
+  return undefined;
+}
+
+/** What of the branches that are open the pipeline does not have, in words. */
+function changedBranches(state: Pick<RunState, 'fork'>, graph: Graph): string | undefined {
+  for (const { id, cursor, fork } of branchesOf(state)) {
+    const region = regionsOf(graphWith(graph, fork.node)).get(fork.node);
+    const has = fork.items !== undefined || region?.branches.some((branch) => branch.id === id);
+    if (fork.call !== true && (region?.join !== fork.join || has !== true))
+      return `branch "${id}" of "${fork.node}" is open until "${fork.join}", and the pipeline ${graph.file} has no such branch`;
+    const follows = cursor.ended === undefined && cursor.fork === undefined ? cursor.next_node : null;
+    if (follows !== null && nodeOf(graph, follows) === undefined)
+      return `branch "${id}" continues with node "${follows}", which the pipeline ${graph.file} does not have`;
+  }
   return undefined;
 }
 

@@ -44,10 +44,12 @@ const branchCountsSchema = once(() =>
         z.object({
           id: z.string(),
           node: z.string().describe('The node that opened it'),
+          join: z.string().describe('The node at which it meets the others'),
           status: z.enum(['completed', 'failed', 'cancelled', 'open']),
           reason: z.string(),
           class: z.enum(failureClasses).nullable(),
           executions: z.int().nonnegative().describe('Of its nodes, without those of branches in it'),
+          at: z.string().nullable().describe('`NODE@VISIT`, the last of them'),
         }),
       )
       .describe('What each did the last time that it was opened; the latest 200'),

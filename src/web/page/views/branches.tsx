@@ -29,7 +29,8 @@ const hasEnded = (state: BranchRow['state']): boolean =>
 
 function Card({ branch, run }: { branch: BranchRow; run: RunView }) {
   const { id, title, state, reason, executions, took_ms } = branch;
-  const at = nodeNamed(executions.at(-1) ?? '');
+  const last = executions.at(-1);
+  const at = last === undefined ? undefined : nodeNamed(last);
   const live = state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
   const doing = at === undefined || state !== 'running' ? reason : runningWords(at);
   const inside = (
@@ -44,8 +45,9 @@ function Card({ branch, run }: { branch: BranchRow; run: RunView }) {
         </span>
       </span>
       <span class="quiet doing">
-        {at !== undefined && at.id !== id && `${at.id} · `}
-        {doing}
+        {[...(at === undefined || at.id === id || hasEnded(state) ? [] : [at.id]), doing]
+          .filter(Boolean)
+          .join(' · ')}
       </span>
     </>
   );
