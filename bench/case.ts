@@ -14,6 +14,7 @@ export const quantityNames = {
   peak_mib: 'peak memory',
   node_ms: 'a node',
   changed_ms: 'a node that changes a file',
+  branch_ms: 'one more branch',
   sandbox_ms: 'what the sandbox adds',
   apart_ms: 'with pauses',
   pass_ms: 'a pass',

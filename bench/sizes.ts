@@ -11,6 +11,9 @@ export type Sizes = {
   readonly atOnce: number;
   /** Nodes of each of the runs at once. */
   readonly atOnceNodes: number;
+  /** Branches side by side, and the seconds that each sleeps. */
+  readonly branches: number;
+  readonly branchSleep: number;
   /** Of text, in a product with sealed scenarios. */
   readonly judgedMib: number;
 };
@@ -24,6 +27,8 @@ export const fullSizes: Sizes = {
   graphNodes: 1000,
   atOnce: 20,
   atOnceNodes: 20,
+  branches: 20,
+  branchSleep: 10,
   judgedMib: 100,
 };
 
@@ -37,5 +42,7 @@ export const quickSizes: Sizes = {
   graphNodes: 200,
   atOnce: 5,
   atOnceNodes: 20,
+  branches: 5,
+  branchSleep: 1,
   judgedMib: 10,
 };

@@ -1,6 +1,7 @@
 /** Every case, in the order in which they are measured. */
 import type { Case } from '../case.ts';
 import { atOnce } from './at-once.ts';
+import { branches, branchFiles } from './branches.ts';
 import { changes, manyChanges } from './changes.ts';
 import { copy, files } from './files.ts';
 import { graph } from './graph.ts';
@@ -20,6 +21,8 @@ export const cases: readonly Case[] = [
   sandbox,
   graph,
   atOnce,
+  branches,
+  branchFiles,
   manyNodes,
   longRun,
   files,

@@ -28,7 +28,11 @@ export function checkCommandsOf({ kind, node, inputs, workspace }: LayerContext)
   if (kind.type === 'verification') {
     const value = inputs.values[settings['verification.plan_context_key']];
     if (value === undefined) return [];
-    const parsed = parseVerificationPlan(value, { workspace: workspace.path, byTool: true });
+    const parsed = parseVerificationPlan(value, {
+      workspace: workspace.path,
+      seenAt: workspace.seenAt,
+      byTool: true,
+    });
     return 'plan' in parsed ? parsed.plan.commands : [];
   }
   if (kind.type !== 'tool' || settings.tool_command === undefined || settings.access !== undefined) return [];

@@ -17,6 +17,7 @@ import { isCode, isMissing } from '../platform/files/write.ts';
 import { maskKept } from '../run/artifacts.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
 import { type AttemptSecrets, attemptSecrets } from './attempt-secrets.ts';
+import { isInBranchFolder, placeInSandbox } from './branch-folder.ts';
 import { joinedBranches } from './joined-branches.ts';
 import type { AttemptFacts, LayerContext } from './layers/layer.ts';
 import { type AttemptRecords, stageRecords } from './node-records.ts';
@@ -38,7 +39,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     hidden: { paths: [], made: [], sealed: [] },
     inputs: inputsOf(context, mask),
     toolState: toolStateOf(context, secrets),
-    workspace: workspaceFiles(run.workspace),
+    workspace: workspaceFiles(run),
     ...artifacts,
     ...askedPerson(context, secrets, artifacts.files.keep),
     wait: (ms) => waitFrom(context, ms, attempt.timeout.ms),
@@ -126,8 +127,9 @@ function nodeFiles(
   };
 }
 
-const workspaceFiles = (workspace: string): WorkspaceFiles => ({
+const workspaceFiles = ({ workspace, runDir }: Run): WorkspaceFiles => ({
   path: workspace,
+  ...(isInBranchFolder({ workspace, runDir }) ? { seenAt: placeInSandbox({ workspace, runDir }) } : {}),
   async read(path, limit) {
     return (await staysInside(workspace, path)) ? readSome(join(workspace, path), limit) : undefined;
   },

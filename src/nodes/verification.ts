@@ -88,7 +88,11 @@ async function verify(settings: VerificationSettings, context: NodeContext): Pro
       'guardrail',
     );
   }
-  const parsed = parseVerificationPlan(value, { workspace: context.workspace.path, byTool: asPlanned });
+  const parsed = parseVerificationPlan(value, {
+    workspace: context.workspace.path,
+    seenAt: context.workspace.seenAt,
+    byTool: asPlanned,
+  });
   if ('problem' in parsed) return failed(`verification plan is not valid: ${parsed.problem}`, 'product');
   const { plan } = parsed;
   await context.files.keep('verification.plan.json', `${JSON.stringify(plan, null, 2)}\n`);

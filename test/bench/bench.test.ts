@@ -27,6 +27,8 @@ const tiny = {
   graphNodes: 8,
   atOnce: 2,
   atOnceNodes: 3,
+  branches: 2,
+  branchSleep: 0.1,
   judgedMib: 1,
 };
 
@@ -105,6 +107,8 @@ test('every case has figures and targets; measured against itself, those of both
     sandbox: ['factory', 'bare bwrap'],
     graph: ['factory', 'factory validate'],
     'at-once': ['factory', 'against'],
+    branches: ['factory', 'one branch'],
+    'branch-files': ['factory'],
     'many-nodes': ['factory', 'against'],
     'long-run': ['factory'],
     files: ['factory', 'sha256 pass'],

@@ -52,6 +52,8 @@ export interface NodeFiles {
 export interface WorkspaceFiles {
   /** Absolute. */
   readonly path: string;
+  /** Where programs in a sandbox see it, if not there: in a branch. */
+  readonly seenAt?: string;
   /** Reads a file as UTF-8, at most `limit` bytes; undefined if it does not exist. */
   read(path: string, limit: number): Promise<string | undefined>;
   /** Returns why the file cannot be written, undefined on success. */

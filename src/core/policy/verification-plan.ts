@@ -12,7 +12,7 @@ export type VerificationPlan = { readonly files: string[]; readonly commands: st
  *  not valid: ". */
 export function parseVerificationPlan(
   value: Json,
-  options: { readonly workspace: string; readonly byTool?: boolean },
+  options: PlanOptions,
 ): { readonly plan: VerificationPlan } | { readonly problem: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return problem('it is not an object with `files` and `commands`');
@@ -71,14 +71,24 @@ function listOf(value: Json | undefined): readonly (Json | undefined)[] {
   return Array.isArray(value) ? value : [undefined];
 }
 
+type PlanOptions = {
+  readonly workspace: string;
+  /** Another path of the same workspace. */
+  readonly seenAt?: string | undefined;
+  readonly byTool?: boolean;
+};
+
 function readFile(
   file: string,
-  { workspace, byTool }: { readonly workspace: string; readonly byTool?: boolean },
+  { workspace, seenAt, byTool }: PlanOptions,
 ): { path: string } | { problem: string } {
   if (file === '') return { problem: 'a file name is blank' };
   if (file.includes('\0')) return { problem: 'a file name contains a NUL' };
   if (byTool !== true && file.includes('~')) return { problem: `the file "${file}" contains "~"` };
-  const path = posix.isAbsolute(file) ? posix.relative(workspace, file) : posix.normalize(file);
+  const isSeen = seenAt !== undefined && (file === seenAt || file.startsWith(`${seenAt}/`));
+  const path = posix.isAbsolute(file)
+    ? posix.relative(isSeen ? seenAt : workspace, file)
+    : posix.normalize(file);
   if (path === '..' || path.startsWith('../'))
     return { problem: `the file "${file}" is outside the workspace` };
   return { path: path === '' ? '.' : path.replace(/(.)\/$/, '$1') };

@@ -52,3 +52,14 @@ test('a plan without commands is valid where that is allowed', () => {
     plan: { files: ['a'], commands: [] },
   });
 });
+
+test('in a branch files are named by the path at which its programs see the workspace, too', () => {
+  const options = { workspace: '/run/.scratch/.branches/fan/a', seenAt: '/run/workspace' };
+  for (const file of ['/run/workspace/src/x.ts', '/run/.scratch/.branches/fan/a/src/x.ts', 'src/x.ts'])
+    expect(parseVerificationPlan({ files: [file], commands: ['true'] }, options)).toMatchObject({
+      plan: { files: ['src/x.ts'] },
+    });
+  expect(parseVerificationPlan({ files: ['/run/workspaces'], commands: ['true'] }, options)).toHaveProperty(
+    'problem',
+  );
+});
