@@ -4,11 +4,13 @@
 import { fanInType, fanOutType, regionJoinedAt } from '../core/branches.ts';
 import { isBranchLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
+import { callEndedAt, callResult } from '../core/call-ends.ts';
+import { isCallType, openedCall, pipelineOfCall } from '../core/calls.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from '../core/decision.ts';
 import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
-import { type Graph, type Node, writtenId } from '../core/graph.ts';
+import type { Graph, Node } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
 import { isJoinDecided, joinRules } from '../core/join.ts';
 import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
@@ -24,10 +26,10 @@ import { inNewRound } from '../core/rounds.ts';
 import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
-import { stateAfter } from '../run/visits.ts';
+import { openedAnew, stateAfter } from '../run/visits.ts';
 import { kinds } from './kinds.ts';
 import { limitsOf } from './limits.ts';
-import { cancelledEnd, metIn, opensList } from './simulated-branches.ts';
+import { cancelledEnd, type Met, metIn, opensList } from './simulated-branches.ts';
 
 export type SimulatedStep = {
   readonly node: Node;
@@ -121,7 +123,7 @@ class Walk {
     { graph, state, lane }: Walked,
     { node, kind, visit, state: planned }: Extract<ReturnType<typeof plan>, { do: 'execute' }>,
   ): { readonly done: Step; readonly after: RunState } {
-    const met = state.fork?.join === node.id ? metIn(graph, node, state, state.fork) : undefined;
+    const met = metAt(graph, node, state);
     const before =
       met === undefined ? planned : { ...planned, context: { ...planned.context, ...met.outcome.updates } };
     const { outcome: ended, attempts } = this.ending(graph, node, state, met?.outcome);
@@ -131,7 +133,7 @@ class Walk {
       outcome.status === 'fail' && kind.type !== 'conditional' ? failureFacts(stage, outcome) : {};
     const facts: StepFacts = {
       ...stage,
-      ...{ feedback, lane, opens: opensList(graph, node, planned, outcome) },
+      ...{ feedback, lane, opens: this.opens(graph, node, planned, outcome) },
       joined: met === undefined ? undefined : { origins: {} },
     };
     const done = step(graph, before, outcome, facts);
@@ -155,10 +157,22 @@ class Walk {
       outcomes: { ...state.outcomes, [node.id]: change.outcome },
       open_failures: [...openFailuresAfter(state.open_failures ?? [], visited)],
     };
+    if (callEndedAt(state, node.id) !== undefined && done.joined !== undefined)
+      now.outcomes[done.joined] = change.outcome;
     const after = change.restart === undefined ? now : inNewRound(now, change.restart);
     if (done.fork === undefined) return { done, after };
     const by = { node: node.id, step: this.steps.length, after: 'none' };
-    return { done, after: { ...after, fork: openedFork(after, done.fork, by) } };
+    const fork = openedFork(after, done.fork, by);
+    if (fork.call !== true) return { done, after: { ...after, fork } };
+    const anew = { ...after };
+    return { done, after: { ...anew, fork: openedAnew(anew, fork) } };
+  }
+
+  /** The branches that begin after a node where its edges do not say which. A call with a given outcome is not walked. */
+  private opens(graph: Graph, node: Node, state: RunState, outcome: Outcome): StepFacts['opens'] {
+    const isWalked = isCallType(node.type) && !this.outcomes.has(idWritten(node.id));
+    if (!isWalked || graph.children === undefined) return opensList(graph, node, state, outcome);
+    return openedCall(graph, node, (text) => ({ text }));
   }
 
   /** Walks the branches of a fork one after another, until they have ended or have decided the join. */
@@ -192,7 +206,10 @@ class Walk {
       branches[id] = { ...cursor, ...ownOf(arrived.state), ended: arrived.ended };
       state = { ...arrived.state, ...ownOf(state) };
     }
-    return { state, fork: { ...fork, branches } };
+    const [callee] = fork.call === true ? Object.values(branches) : [];
+    const reached = callee?.next_node ?? fork.join;
+    if (callee !== undefined) state = { ...state, next_node: reached };
+    return { state, fork: { ...fork, join: reached, branches } };
   }
 
   /** How an execution ends, by the outcomes of its attempts that no earlier execution has used. `joined`: what the branches make of
@@ -203,9 +220,9 @@ class Walk {
     { last_outcome: last }: RunState,
     joined: Outcome | undefined,
   ): Pick<SimulatedStep, 'outcome' | 'attempts'> {
-    const id = writtenId(graph, node.id);
+    const id = idWritten(node.id);
     const given = this.outcomes.get(id) ?? this.outcomes.get(node.id) ?? [];
-    const onlyJoins = joined !== undefined && [fanInType, 'conditional'].includes(node.type);
+    const onlyJoins = joined !== undefined && [fanInType, 'conditional', 'exit'].includes(node.type);
     const isFailed = joined?.status === 'fail' && !onlyJoins;
     if (isFailed || (onlyJoins && given.length === 0))
       return { outcome: withoutUpdates(joined), attempts: 1 };
@@ -249,6 +266,17 @@ function wayOn({ route, decision, fork, change }: Step) {
 }
 
 const failedEnd = (reason: string): BranchEnd => ({ ok: false, status: 'failed', reason, class: 'budget' });
+/** The id without the numbers of items. */
+const idWritten = (id: string): string => id.replace(/\.\d+(?=\.|$)/g, '');
+
+/** What meets in a node: branches, or the end of a call. */
+function metAt(graph: Graph, node: Node, state: RunState): Met | undefined {
+  const call = callEndedAt(state, node.id);
+  if (call === undefined)
+    return state.fork?.join === node.id ? metIn(graph, node, state, state.fork) : undefined;
+  const { outcome } = callResult(graph, pipelineOfCall(graph, call.node), call);
+  return { outcome, ends: [] };
+}
 
 const simulatedAnswer = ({ label }: Outcome): TakenAnswer => ({
   label,

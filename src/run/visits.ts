@@ -95,7 +95,7 @@ function addVisit(state: Changing, record: Facts<VisitRecord>): void {
 }
 
 /** The call, in which nothing of an earlier call by the same node counts: its pipeline begins anew. */
-function openedAnew(state: Changing, fork: Fork): Fork {
+export function openedAnew(state: Changing, fork: Fork): Fork {
   const isIn = (id: string): boolean => id.startsWith(`${fork.node}.`);
   const outside = <T>(of: Readonly<Record<string, T>>) =>
     Object.fromEntries(Object.entries(of).filter(([id]) => !isIn(id)));

@@ -132,6 +132,48 @@ const answers: Story = {
   code: 1,
 };
 
+/** A pipeline that calls another one twice, of which the first call fails, and which calls a third one itself. */
+const calls: Story = {
+  name: 'calls',
+  files: {
+    ...workdir,
+    'p.dot': `digraph calls {
+  start [shape=Mdiamond]
+  call  [type=subgraph, graph_ref="sub/child.dot", var.want="two", returns=seen]
+  fix   [shape=parallelogram, tool_command="${ledger}; echo two >> log.txt"]
+  last  [shape=parallelogram, tool_command="${ledger}; echo \${ctx.seen} >> log.txt"]
+  done  [shape=Msquare]
+  start -> call
+  call -> last [condition="outcome=success"]
+  call -> fix [condition="outcome=fail"]
+  fix -> call
+  last -> done [condition="outcome=success"]
+}`,
+    'sub/child.dot': `digraph child {
+  vars="want"
+  default_max_visits=1
+  start [shape=Mdiamond]
+  one   [shape=parallelogram, tool_command="${ledger}; echo $FACTORY_VISIT >> log.txt; echo '{\\"context_updates\\":{\\"seen\\":\\"'$FACTORY_VISIT'\\"}}' > $FACTORY_OUTPUT"]
+  deep  [shape=house, stack.child_dotfile="leaf.dot", stack.child.var.name="\${var.want}"]
+  check [shape=parallelogram, tool_command="${ledger}; grep -q \${var.want} log.txt"]
+  done  [shape=Msquare]
+  start -> one
+  one -> deep [condition="outcome=success"]
+  deep -> check [condition="outcome=success"]
+  check -> done [condition="outcome=success"]
+}`,
+    'sub/leaf.dot': `digraph leaf {
+  vars="name"
+  start [shape=Mdiamond]
+  leaf  [shape=parallelogram, tool_command="${ledger}; touch leaf-\${var.name}"]
+  done  [shape=Msquare]
+  start -> leaf -> done
+}`,
+  },
+  flags: ['--workdir', 'work'],
+  code: 0,
+};
+
 /** Holdout scenarios: each node reports whether it sees them, one violates its scope, and at the end they are restored. */
 const sealed: Story = {
   name: 'sealed',
@@ -366,6 +408,7 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     nodes,
     branches,
     answers,
+    calls,
     sealed,
     orders(build, propose),
     parks,
