@@ -156,6 +156,8 @@ export class Disk {
       const { from, to, backup } = one;
       if (real.lstatSync(to, { throwIfNoEntry: false }) === undefined) continue;
       this.removeLater(dirname(from));
+      // Removals are not counted: the one of this folder came after the move, and is lost with it.
+      real.mkdirSync(dirname(from), { recursive: true });
       real.renameSync(to, from);
       this.renamed(to, from);
       if (backup === undefined) continue;
