@@ -10,6 +10,7 @@ import {
   rerunSchema,
   waitCauses,
 } from './outcome.ts';
+import { branchEndWords } from './records/fork.ts';
 import { answerSources } from './records/question.ts';
 
 const base = once(() => ({ schema_version: z.literal(1), at: z.string().describe('RFC 3339, UTC') }));
@@ -258,7 +259,7 @@ export const runEventSchema = once(() =>
         ...base(),
         type: z.literal('BranchCompleted'),
         branch: branch(),
-        status: z.enum(['completed', 'failed', 'cancelled']),
+        status: z.enum(branchEndWords),
         reason: z.string(),
         failure_class: z.enum(failureClasses).exactOptional(),
       })
@@ -273,6 +274,7 @@ export const runEventSchema = once(() =>
         ...ofNode(),
         join: z.string(),
         status: z.enum(outcomeWords).describe('The outcome of the join'),
+        call: z.literal(true).exactOptional().describe('A call has ended, at the exit `join`'),
       })
       .describe('The join has ended: what counts of the branches is in the run.'),
     z.object({ ...base(), type: z.literal('PipelineCompleted') }).describe('A success exit was reached.'),

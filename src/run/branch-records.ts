@@ -19,7 +19,10 @@ export const parallelOf = (record: VisitFacts): readonly EventFacts[] => [
 
 function joinedBy({ node: join, branch, outcome, joined: node_id }: VisitFacts): readonly EventFacts[] {
   if (node_id === undefined) return [];
-  return [{ type: 'ParallelCompleted', node_id, ...branchField(branch), join, status: outcome.status }];
+  // Of a call it is an exit of the called pipeline, whose ids begin with that of the call.
+  const called = join.startsWith(`${node_id}.`) ? { call: true as const } : {};
+  const { status } = outcome;
+  return [{ type: 'ParallelCompleted', node_id, ...branchField(branch), join, status, ...called }];
 }
 
 function openedBy({ node: node_id, visit, branch, fork }: VisitFacts): readonly EventFacts[] {

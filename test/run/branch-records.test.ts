@@ -76,6 +76,15 @@ test('branches begin after their node, each with its first execution, and the jo
   ]);
 });
 
+test('the end of a call is told from a join', () => {
+  const ends = events(
+    visit('review', { fork: { join: 'review.done', call: true, branches: [{ id: 'review.go' }] } }),
+    visit('review.go', { branch: 'review.go', branch_ended: done }),
+    visit('review.done', { joined: 'review' }),
+  );
+  expect(ends.at(-1)).toBe('ParallelCompleted node_id=review join=review.done status=success call=true');
+});
+
 const stopped = { type: 'BranchStopped', branch: 'b' } as const;
 const suspended = { node: 'b', status: 'paused_quota', reason: 'quota', wake_at: at, since: at } as const;
 const question = {

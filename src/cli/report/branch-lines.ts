@@ -1,6 +1,7 @@
 /** The branches of a run on a terminal: a line for each that has ended, and a summary of those that run. Pure. */
 import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { RunEvent } from '../../core/events.ts';
+import { branchEndWords } from '../../core/records/fork.ts';
 import { oneLine, type Paint } from './run.ts';
 import { stateSign } from './states.ts';
 
@@ -151,7 +152,7 @@ function summaryLine(
   const among = (status: Ended['status']) => [...ended.values()].filter((one) => one === status).length;
   const counts = [
     [running, 'running'],
-    ...(['completed', 'failed', 'cancelled'] as const).map((status) => [among(status), status] as const),
+    ...branchEndWords.map((status) => [among(status), status] as const),
     [all.length - running - ended.size, 'waiting'],
   ] as const;
   const words = counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');

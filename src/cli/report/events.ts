@@ -107,9 +107,9 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     'branch suspended',
     { status, node, ...(wake_at === null ? {} : { wake_at }), reason },
   ],
-  ParallelCompleted: ({ node_id: node, join, status }) => [
+  ParallelCompleted: ({ node_id: node, join, status, call }) => [
     status === 'fail' ? 'warn' : 'info',
-    'branches joined',
+    call === true ? 'call ended' : 'branches joined',
     { node, join, outcome: status },
   ],
   PipelineCompleted: () => ['info', 'pipeline completed'],

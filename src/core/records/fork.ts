@@ -31,12 +31,14 @@ export const openedForkSchema = once(() =>
 );
 export type OpenedFork = z.infer<ReturnType<typeof openedForkSchema>>;
 
+export const branchEndWords = ['completed', 'failed', 'cancelled'] as const;
+
 /** How a branch has ended: `completed` and `failed` with an outcome of its last node or without one, `cancelled` since another
  *  branch decided the join. */
 export const branchEndSchema = once(() =>
   z.object({
     ok: z.boolean(),
-    status: z.enum(['completed', 'failed', 'cancelled']),
+    status: z.enum(branchEndWords),
     reason: z.string().describe('Empty for a success'),
     class: z.enum(failureClasses).nullable(),
   }),

@@ -6,6 +6,7 @@ import { failureClasses, outcomeWords, pausedWords } from '../outcome.ts';
 import { auditCountsSchema } from './audit.ts';
 import { markSchema } from './checkpoint.ts';
 import { divergenceSchema } from './exchange.ts';
+import { branchEndWords } from './fork.ts';
 import { forkedFromSchema } from './manifest.ts';
 import { overriddenSchema, type Question, questionSchema } from './question.ts';
 
@@ -45,7 +46,7 @@ const branchCountsSchema = once(() =>
           id: z.string(),
           node: z.string().describe('The node that opened it'),
           join: z.string().describe('The node at which it meets the others'),
-          status: z.enum(['completed', 'failed', 'cancelled', 'open']),
+          status: z.enum([...branchEndWords, 'open']),
           reason: z.string(),
           class: z.enum(failureClasses).nullable(),
           executions: z.int().nonnegative().describe('Of its nodes, without those of branches in it'),

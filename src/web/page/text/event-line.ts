@@ -83,7 +83,7 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     state: event['status'] === 'paused_answer' ? 'paused_answer' : 'suspended',
   }),
   ParallelCompleted: (event) => ({
-    what: `branches joined at ${text(event['join'])}: ${text(event['status']).replace('_', ' ')}`,
+    what: `${event['call'] === true ? 'call ended' : `branches joined at ${text(event['join'])}`}: ${text(event['status']).replace('_', ' ')}`,
     state: event['status'] === 'fail' ? 'fail' : 'success',
   }),
   PipelineCompleted: () => ({ what: 'run completed', state: 'completed' }),
