@@ -44,6 +44,8 @@ test('a failed join names the branch that failed, and the command that runs that
     { to: 'quick', taken: 1 },
     { to: 'impl', taken: 1 },
   ]);
+  expect((await it.factory(['show', 'r', 'fan'])).out).toMatch(/^ {2}then +meet: after 2 branches$/m);
+  expect((await it.factory(['show', 'r', 'test'])).out).toMatch(/^ {2}then +no edge for outcome fail$/m);
   expect(await it.factory(['verify', 'r'])).toMatchObject({ code: 0 });
 });
 

@@ -1,4 +1,5 @@
 /** The executions of a run from its journal and its events. */
+import { countedItems } from '../../core/amounts.ts';
 import { branchesOf } from '../../core/fork.ts';
 import { type Graph, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
@@ -229,19 +230,23 @@ function unfinished(
   };
 }
 
-/** The run ended because no edge takes the outcome; its next node is the one that a resume executes again. */
-const endsHere = ({ route, ended }: VisitRecord): boolean => route?.how === 'none' && ended !== undefined;
+/** The run or the branch ended because no edge takes the outcome; the next node of a run is the one that a resume executes again. */
+const endsHere = ({ route, ended, branch_ended }: VisitRecord): boolean =>
+  route?.how === 'none' && (ended ?? branch_ended) !== undefined;
 
 /** Why that node came next. */
 const howOf = (visit: VisitRecord): string =>
   visit.restart === undefined ? wayOf(visit) : `${wayOf(visit)}; restart ${visit.restart}`;
 
 function wayOf(visit: VisitRecord): string {
-  const { route, next_node, outcome, ended } = visit;
+  const { route, next_node, outcome, ended, fork, branch_ended } = visit;
   if (endsHere(visit)) return `no edge for outcome ${outcome.status}`;
   if (ended !== undefined && !ended.ok && next_node !== null) return ended.reason;
   if (route === undefined) return '';
-  if (next_node !== route.next && next_node !== null) return 'a goal gate sends it back';
+  if (fork?.call === true) return 'when its pipeline has ended';
+  if (fork !== undefined) return `after ${countedItems(fork.branches.length, 'branch', 'branches')}`;
+  if (next_node !== route.next && next_node !== null)
+    return branch_ended === undefined ? 'a goal gate sends it back' : 'the branch has ended';
   switch (route.how) {
     case 'condition':
       return chosenEdge(route)?.condition ?? 'a condition is true';

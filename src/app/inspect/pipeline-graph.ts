@@ -1,5 +1,6 @@
 /** A pipeline as a graph to show, before anything has run in it. */
 import { regionsOf } from '../../core/branches.ts';
+import { listOf } from '../../core/for-each.ts';
 import type { Graph, Node } from '../../core/graph.ts';
 import { present } from '../../core/settings/types.ts';
 import type { GraphView } from './shapes.ts';
@@ -17,10 +18,12 @@ export const pipelineGraph = (graph: Graph): GraphView => ({
     taken: 0,
   })),
   regions: [...regionsOf(graph).values()].map(({ node, join, within = null, branches }) => ({
-    ...{ node, join, within },
+    ...{ node, join, within, list: isList(graph.nodes.get(node)) },
     branches: branches.map(({ id, nodes }) => ({ id, nodes: [...nodes] })),
   })),
 });
+
+const isList = (fanOut: Node | undefined): boolean => fanOut !== undefined && listOf(fanOut) !== undefined;
 
 const textOf = ({ attrs }: Node | Graph, key: string): string | undefined => present(attrs, key)?.value.text;
 

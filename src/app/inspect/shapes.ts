@@ -4,6 +4,7 @@ import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
+import { branchEndWords } from '../../core/records/fork.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
 import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
@@ -158,7 +159,7 @@ const branchRowSchema = once(() =>
     title: z.string(),
     state: z.enum([
       ...(['waiting', 'running', 'suspended', 'paused_answer', 'interrupted'] as const),
-      ...(['completed', 'failed', 'cancelled'] as const),
+      ...branchEndWords,
     ]),
     class: z.enum(failureClasses).nullable(),
     reason: z.string().describe('Why it failed, was cancelled or is suspended; else empty'),
@@ -231,6 +232,7 @@ export const graphViewSchema = once(() =>
           node: z.string().describe('The node that opens the branches'),
           join: z.string().describe('The node at which they meet'),
           within: z.string().nullable().describe('The innermost branch that contains the node'),
+          list: z.boolean().describe('Whether each item of a list has a branch (`for_each`)'),
           branches: z.array(z.object({ id: z.string(), nodes: z.array(z.string()) })),
         }),
       )

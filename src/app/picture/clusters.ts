@@ -24,7 +24,7 @@ function clusterOf(region: Region, all: readonly Region[]): Cluster {
   return {
     id: `fork-${region.node}`,
     kind: 'fork',
-    label: `${region.node}: ${countedItems(branches.length, 'branch', 'branches')}`,
+    label: `${region.node}: ${region.list ? 'a branch for each item' : countedItems(branches.length, 'branch', 'branches')}`,
     nodes: branches.filter((one) => !boxed.includes(one)).flatMap(({ nodes }) => nodes),
     inner: boxed,
   };

@@ -13,7 +13,7 @@ const text = `digraph g { label="A \\"first\\" <try> & more"; rankdir=LR
   start [shape=Mdiamond]
   build [shape=parallelogram, label="1. Build \`it\`", tool_command="make"]
   end [type=codergen, label="Ask; then <wait>", prompt=x]
-  gate [shape=house, label="Approve?"]
+  gate [shape=doublecircle, label="Approve?"]
   done [shape=Msquare] broken [shape=Msquare, outcome=fail]
   start -> build
   build -> end [condition="outcome=success"] build -> broken [condition="outcome=fail"]
@@ -59,7 +59,7 @@ test('a pipeline is drawn as well-formed SVG with every node, every edge and esc
   for (const { id } of plain.nodes) expect(svg).toContain(`data-node="${id}"`);
   for (const { from, to } of plain.edges) expect(svg).toContain(`data-from="${from}" data-to="${to}"`);
   expect(svg).toContain('Ask; then &lt;wait&gt;');
-  expect(svg).toContain('gate · house');
+  expect(svg).toContain('gate · doublecircle');
   expect(svg).not.toContain('class="edge taken');
 });
 
@@ -68,7 +68,7 @@ test('the picture of a run shows states by class and sign, counts, times, costs 
   expect(unclosed(svg)).toEqual([]);
   expect(svg).toMatch(/class="node kind-tool fail" data-node="build" data-state="fail".*href="#sign-fail"/s);
   expect(svg).toContain('end · ×3 · 4.5s · 0.02 USD');
-  expect(svg).toMatch(/class="node kind-house partial_success problem".*href="#sign-problem"/s);
+  expect(svg).toMatch(/class="node kind-doublecircle partial_success problem".*href="#sign-problem"/s);
   expect(svg).toMatch(/class="edge taken" data-edge="0" data-from="start".*stroke-width="2.5".*>×3</s);
 });
 
@@ -103,7 +103,7 @@ test('the Mermaid text avoids reserved words and markup', () => {
       start(["start"]):::success
       build[/"1#46; Build #96;it#96;<br/>build · ×2 · 3.0s"/]:::fail
       node_2("Ask#59; then #lt;wait#gt;<br/>end · ×3 · 4.5s · 0.02 USD"):::running
-      gate["Approve?<br/>gate · house · ×4 · 6.0s"]:::partial_success
+      gate["Approve?<br/>gate · doublecircle · ×4 · 6.0s"]:::partial_success
       done[["done"]]:::none
       broken[["broken<br/>×6"]]:::interrupted
       start ==>|"×3"| build
@@ -132,7 +132,7 @@ test('branches are drawn in a box, one of several nodes in one of its own', asyn
     { id: 'build', nodes: ['build'] },
     { id: 'end', nodes: ['end', 'gate'] },
   ];
-  const view = { ...plain, regions: [{ node: 'start', join: 'done', within: null, branches }] };
+  const view = { ...plain, regions: [{ node: 'start', join: 'done', within: null, list: false, branches }] };
   const svg = await drawnGraph(view);
   expect(unclosed(svg)).toEqual([]);
   expect(svg).toMatch(/class="cluster fork" data-cluster="fork-start"><rect .*>start: 2 branches</);
