@@ -132,11 +132,12 @@ export const ownKindsIn = (graph: Pick<Graph, 'own' | 'children'>): readonly Nod
 };
 
 /** A node by its id in records; of an instance of a `for_each` (`NODE.3`) the node itself. */
-export const nodeOf = (graph: Graph | undefined, id: string): Node | undefined => {
-  if (graph === undefined) return undefined;
-  const all = allNodes(graph);
-  return all.get(id) ?? (id.includes('.') ? all.get(id.replace(/\.\d+(?=\.|$)/g, '')) : undefined);
-};
+export const nodeOf = (graph: Graph | undefined, id: string): Node | undefined =>
+  graph === undefined ? undefined : nodeIn(allNodes(graph), id);
+
+/** The same of these nodes alone. */
+export const nodeIn = (nodes: ReadonlyMap<string, Node>, id: string): Node | undefined =>
+  nodes.get(id) ?? (id.includes('.') ? nodes.get(id.replace(/\.\d+(?=\.|$)/g, '')) : undefined);
 
 /** The node type that waits for a time. */
 export const waitType = 'wait';

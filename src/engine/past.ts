@@ -2,7 +2,7 @@
 
 import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
 import type { AgentReport } from '../core/contracts/agent.ts';
-import { type Graph, nodeOf } from '../core/graph.ts';
+import { type Graph, nodeIn, nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
 import { type Outcome, reasonOf } from '../core/outcome.ts';
 import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
@@ -82,16 +82,17 @@ async function pastOf({ run, node, state }: Asking, kind: PreambleKind, clean: C
 /** The caller of a pipeline sees of it only how the call ended. */
 function stepsSeen(graph: Graph, steps: readonly PathStep[]): readonly PathStep[] {
   if (graph.children === undefined) return steps;
+  const isSeen = (id: string): boolean => nodeIn(graph.nodes, id) !== undefined;
   const openCalls = new Map<string, VisitRecord>();
   return steps.flatMap((step) => {
     const { visit } = step;
     if (visit.fork?.call === true) openCalls.set(visit.node, visit);
     const call = openCalls.get(visit.joined ?? '');
-    if (call !== undefined && graph.nodes.has(call.node)) {
+    if (call !== undefined && isSeen(call.node)) {
       const { node, node_type, visit: number } = call;
       return [{ ...step, visit: { ...visit, node, node_type, visit: number } }];
     }
-    return visit.fork?.call !== true && graph.nodes.has(visit.node) ? [step] : [];
+    return visit.fork?.call !== true && isSeen(visit.node) ? [step] : [];
   });
 }
 

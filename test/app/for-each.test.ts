@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
+import { call } from '../support/verb.ts';
 
 const run = '.factory/runs/r1';
 const tool = (id: string, command: string, more = '') =>
@@ -57,6 +58,10 @@ test('each item of a list has its own nodes, values, workspace and result', asyn
     { id: 'w.3', status: 'success', item: 'bad' },
   ]);
   expect(context).not.toHaveProperty('it');
+  const { out } = await call(['graph', 'r1'], { format: 'mermaid', output: '-' }, { cwd: it.path, env: {} });
+  expect(out).toContain('each: a branch for each item');
+  expect(out).toMatch(/^ {2}w\[\/"w<br\/>×3 · .*"\/\]:::fail$/m);
+  expect(out).toMatch(/^ {2}w ==>.*×3.* check$/m);
   expect(await it.held()).toEqual([]);
 });
 
@@ -90,6 +95,18 @@ test('a gate in the branch of an item sends back within it, and another item doe
       .filter((node) => String(node).startsWith('w.'))
       .sort(),
   ).toEqual(['w.1', 'w.2', 'w.2']);
+});
+
+test('an agent after the join reads of the items, also in a pipeline that calls another one', async () => {
+  await using it = await house({
+    'c.dot': 'digraph c { start [shape=Mdiamond]; done [shape=Msquare]; start -> done }',
+    'p.dot': `digraph g { workdir="none"; start [shape=Mdiamond]; done [shape=Msquare]; all [shape=tripleoctagon]
+      each [shape=component, for_each="a\\nb"]; ${tool('w', 'true')}; review [type=subgraph, graph_ref="c.dot"]
+      say [prompt="Say.", fidelity=compact]
+      start -> each -> w -> all -> review -> say -> done }`,
+  });
+  await it.run('p.dot', { runId: 'r1', agent: 'fake' });
+  expect(it.read(`${run}/say/prompt.md`)).toMatch(/w\.1.*w\.2.*review/s);
 });
 
 test('a list in the branch of a list has branches in branches', async () => {
