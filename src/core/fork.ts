@@ -105,7 +105,7 @@ export function suspensions(state: RunState): readonly SuspendedRun[] {
   return parked === undefined || isTheirs ? ofBranches : [parked, ...ofBranches];
 }
 
-/* Changes. What was handed out before stays as it is: forks and cursors are copied on the way to what changes. */
+/* Changes. What was handed out before stays unchanged: forks and cursors are copied on the way to what changes. */
 
 export type OpenCursor = { -readonly [K in keyof Cursor]: Cursor[K] };
 type Changing = { fork?: Fork };

@@ -12,7 +12,7 @@ import { type LayerContext, LimitReached } from './layers/layer.ts';
 import { AnswerAwaited } from './question.ts';
 import { TimeAwaited } from './waiting.ts';
 
-/** What the code answered, if it is an outcome; a failure where it is none, throws, or is still at work when its time is over. */
+/** What the code answered, if it is an outcome; a failure where it is none, throws, or still runs when its time is over. */
 export async function runOwnKind(context: LayerContext): Promise<Outcome> {
   const { kind, node, clock, signal, attempt, inputs } = context;
   const over = new AbortController();
@@ -45,7 +45,7 @@ export async function runOwnKind(context: LayerContext): Promise<Outcome> {
     return outcome;
   } finally {
     over.abort();
-    // Of code that works on after its time nothing counts.
+    // Nothing counts of code that runs on after its time.
     answered.catch(() => {});
   }
 
@@ -54,7 +54,7 @@ export async function runOwnKind(context: LayerContext): Promise<Outcome> {
     return signal.aborted
       ? failed('cancelled', 'cancelled', { broke: true })
       : failed(
-          `timeout: the node type "${kind.type}" was still at work after ${elapsedWords(ms)}`,
+          `timeout: the node type "${kind.type}" was still running after ${elapsedWords(ms)}`,
           'timeout',
           {
             broke: true,

@@ -22,7 +22,7 @@ export const idleCodes: readonly CodeDescription[] = [
   {
     code: 'no-effect',
     severity: 'warning',
-    rule: 'No attribute of other implementations stands where nothing reads it (an error with `--strict`).',
+    rule: 'No attribute of other implementations is set where nothing reads it (an error with `--strict`).',
     wrong: 'start; exit; a [label=a, context_keys=stop]; start -> a -> exit',
     fix: 'remove it',
   },

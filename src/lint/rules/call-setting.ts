@@ -6,7 +6,7 @@ import { finding, type Rule } from '../rule.ts';
 export const callSetting: Rule = {
   code: 'call-setting',
   severity: 'warning',
-  rule: 'A pipeline that another one calls (here, the example) relies on no workdir, holdout, agent script, sandbox or limits of its own: those of the run count.',
+  rule: 'A pipeline that another one calls (here, the example) sets no workdir, holdout, agent script, sandbox or limits: those of the run apply.',
   wrong: 'max_cost_usd=1; start; exit; start -> exit',
   fix: 'set it in the pipeline that is run',
   *check({ graph, options }) {
@@ -15,9 +15,9 @@ export const callSetting: Rule = {
       const attribute = present(graph.attrs, key);
       if (attribute === undefined) continue;
       yield finding(graph, callSetting, {
-        message: `${attribute.written} does not count while another pipeline calls this one: the run has its own`,
+        message: `${attribute.written} has no effect while another pipeline calls this one: that of the run applies`,
         span: attribute.keySpan,
-        fix: `set ${attribute.written} in the pipeline that is run, if it shall hold there`,
+        fix: `set ${attribute.written} in the pipeline that is run, if it should apply there`,
       });
     }
   },

@@ -11,7 +11,7 @@ import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';
 export const forEach: Rule = {
   code: 'for-each',
   severity: 'error',
-  rule: 'A fan-out with `for_each` has one edge, and names a list; `${item}` stands where it is replaced.',
+  rule: 'A fan-out with `for_each` has one edge, and names a list; `${item}` is used only where it is replaced.',
   wrong:
     'start; exit; fork [shape=component, for_each=items]; a [prompt="Fix ${item}"]; j [label=j]; start -> fork -> a -> j -> exit',
   fix: '`for_each="${ctx.items}"`',
