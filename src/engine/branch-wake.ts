@@ -1,5 +1,6 @@
-/** When a suspended branch continues while others still run. */
-import { openQuestions, suspensions } from '../core/fork.ts';
+/** When a branch continues while others still run: a suspended one, and in a replay one that waits for others. */
+import { cursorOf, openQuestions, suspensions } from '../core/fork.ts';
+import { own } from '../core/json.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
@@ -18,6 +19,16 @@ export function canContinue({ runDir, clock }: Pick<Run, 'runDir' | 'clock'>, vi
     openQuestions(view).some((question) => answerTo(runDir, question) !== undefined) ||
     suspensions(view).some(({ wake_at }) => wake_at !== null && Date.parse(wake_at) <= now)
   );
+}
+
+/** Whether a replay lets the branch wait for others; `state`: of the whole run. */
+export function isEarly(run: Pick<Run, 'replay'>, state: RunState, branch: string): boolean {
+  if (run.replay === undefined) return false;
+  const { fork, next_node: node } = cursorOf(state, branch);
+  const open = Object.entries(fork?.branches ?? {}).filter(([, { ended }]) => ended === undefined);
+  if (open.length > 0) return open.every(([id]) => isEarly(run, state, id));
+  const visit = (own(state.visits, node ?? '') ?? 0) + 1;
+  return node !== null && run.replay.isEarly({ node, visit, branch }, state);
 }
 
 /** Settles when one of the branches can continue, or after the signal. */

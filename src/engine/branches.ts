@@ -16,7 +16,7 @@ import { isDisks, isFull } from '../platform/files/disk-error.ts';
 import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { type BranchPlaces, branchPlaces } from './branch-places.ts';
-import { canContinue, untilOneCan } from './branch-wake.ts';
+import { canContinue, isEarly, untilOneCan } from './branch-wake.ts';
 import { openRecords } from './commit.ts';
 import type { Run } from './run-context.ts';
 import { type LaneEnd, type RunLane, stateOf } from './run-lane.ts';
@@ -99,6 +99,7 @@ class OpenBranches {
     const state = stateOf(this.#outer);
     if (!hasOpenBranches(state)) return { snapshot: this.#snapshot };
     if (this.#isOver) return { ...at, stop: { do: 'interrupt' } };
+    if (this.#waiting.length > 0 && this.#suspended.size === 0) return { ...at, waits: true };
     return { ...at, stop: { do: 'suspend', parked: joint(suspensions(state)) }, within: true };
   }
 
@@ -118,7 +119,9 @@ class OpenBranches {
 
   #start(): void {
     while (this.#running.size < this.#most && !this.#isOver) {
-      const id = this.#waiting.shift();
+      const { run, progress } = this.#outer;
+      const at = this.#waiting.findIndex((one) => !isEarly(run, progress.state, one));
+      const [id] = at < 0 ? [] : this.#waiting.splice(at, 1);
       if (id === undefined) return;
       const cancel = new AbortController();
       const settled = this.#runBranch(id, cancel.signal).then(
@@ -160,6 +163,7 @@ class OpenBranches {
     // With all places taken it would have to wait in any case.
     const mayWake = this.#suspended.size > 0 && this.#running.size < this.#most;
     const woken = mayWake ? [untilOneCan(run, views, over.signal)] : [];
+    if (this.#waiting.length > 0 && this.#running.size < this.#most) woken.push(progress.next());
     try {
       return await Promise.race([...running, ...woken]);
     } finally {
@@ -171,11 +175,14 @@ class OpenBranches {
     const { id } = settled;
     this.#running.delete(id);
     if ('error' in settled) return this.#fail(id, settled.error);
-    const { stop, within, cutMs, cutBranches, snapshot } = settled.end;
+    const { stop, within, waits, cutMs, cutBranches, snapshot } = settled.end;
     if (stateOf(this.#outer).fork?.call === true) this.#snapshot = snapshot;
     const cut = cutMs === undefined ? {} : { cut_ms: cutMs };
     const isRuns = stop?.do === 'finish' && !isBranchLimit(stop.ending.reason);
-    if (stop === undefined) await this.#cancelIfDecided();
+    if (waits === true) {
+      if (this.#decided === undefined) this.#waiting.push(id);
+      else await this.#cancelled(id);
+    } else if (stop === undefined) await this.#cancelIfDecided();
     else if (isRuns || (stop.do === 'interrupt' && this.#decided === undefined)) {
       if (cutMs !== undefined) this.#cutBranches[id] = { cut_ms: cutMs };
       Object.assign(this.#cutBranches, cutBranches);

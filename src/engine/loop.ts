@@ -1,13 +1,16 @@
 /** The run loop: from the checkpoint's next node to an end. */
 import type { RunEnd, RunEnding, RunPlan, Stop } from '../core/decision.ts';
 import { shortText, shown } from '../core/diagnostic.ts';
-import { hasOpenBranches } from '../core/fork.ts';
+import { hasOpenBranches, nextNodes } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
+import { own } from '../core/json.ts';
 import { type Outcome, pausedBy, type SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { Question } from '../core/records/question.ts';
 import { endingFromRecord, failing, plan, step, suspendedBy } from '../core/step.ts';
+import type { NextInBranch } from '../run/recorded-order.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
+import { isEarly } from './branch-wake.ts';
 import { runBranches } from './branches.ts';
 import { type Decided, openRecords, type RunRecords } from './commit.ts';
 import { executeNode } from './execute-node.ts';
@@ -20,13 +23,30 @@ import { type LaneEnd, type RunLane, RunProgress, stateOf } from './run-lane.ts'
 export async function runLoop(run: Run): Promise<RunEnd> {
   const records = openRecords(run);
   const progress = new RunProgress(run.state);
-  const end = await runLane({ run, progress, records });
+  const end = await runAll({ run, progress, records });
   const { state } = progress;
   // Only a branch ends without one.
   const { stop = { do: 'finish', ending: testStop }, cutMs, cutBranches } = end;
   if (stop.do === 'finish' && stop.ending === testStop) return endOfTest(records, state);
   return records.end(cutMs === undefined ? state : { ...state, cut_ms: cutMs }, stop, cutBranches);
 }
+
+/** As `runLane`, until no branch of a replay waits any more. */
+async function runAll(lane: RunLane): Promise<LaneEnd> {
+  const end = await runLane(lane);
+  const { run, progress } = lane;
+  const [first] = end.waits === true ? nextInBranches(progress.state) : [];
+  if (first === undefined) return end;
+  const stop = await run.replay?.checkWaiting(first);
+  const { snapshot } = end;
+  if (stop === undefined) return runAll({ ...lane, run: { ...run, snapshot } });
+  return { stop: { do: 'finish', ending: failing(stop) }, snapshot };
+}
+
+const nextInBranches = (state: RunState): readonly NextInBranch[] =>
+  nextNodes(state).flatMap(({ node, branch }) =>
+    branch === undefined ? [] : [{ node, branch, visit: (own(state.visits, node) ?? 0) + 1 }],
+  );
 
 /** Executes nodes until the run or the branch ends, or stops. */
 export async function runLane(lane: RunLane): Promise<LaneEnd> {
@@ -36,10 +56,12 @@ export async function runLane(lane: RunLane): Promise<LaneEnd> {
   for (;;) {
     if (hasOpenBranches(stateOf(lane))) {
       const met = await runBranches(lane, snapshot, runLane);
-      if (met.stop !== undefined) return met;
+      if (met.stop !== undefined || met.waits === true) return met;
       snapshot = met.snapshot;
     }
     const state = stateOf(lane);
+    if (run.branch !== undefined && isEarly(run, progress.state, run.branch))
+      return { waits: true, snapshot };
     const next = await planned(run, state, records.elapsed());
     if (next.do !== 'execute') return { stop: next, snapshot };
     const execution = await records.begin(next, progress);
@@ -62,10 +84,9 @@ async function planned(run: Run, state: RunState, elapsedMs: number): Promise<Ru
   const next = plan(run.graph, state, facts);
   if (next.do !== 'execute' || run.replay === undefined) return next;
   const { node, visit } = next;
-  const { branch, signal } = run;
   const step = state.steps + 1;
-  const replay = await run.replay.checkNode({ node: node.id, visit, step, branch, signal });
-  return plan(run.graph, state, { ...facts, interrupted: signal.aborted, replay });
+  const replay = await run.replay.checkNode({ node: node.id, visit, step, branch: run.branch });
+  return plan(run.graph, state, { ...facts, replay });
 }
 
 /** Commits what follows the execution; a stop leaves the node to a resume. */

@@ -22,6 +22,8 @@ export type LaneEnd = {
   readonly stop?: Stop;
   /** All branches of an open fork in it are suspended, or have ended. */
   readonly within?: true;
+  /** Of a replay: the branch, or all open ones in the lane, wait for other branches. */
+  readonly waits?: true;
   /** Milliseconds of interrupted executions: of the next node, and of branches in the lane. */
   readonly cutMs?: number;
   readonly cutBranches?: CutBranches;
@@ -30,12 +32,29 @@ export type LaneEnd = {
 
 /** The state of a run, which its lanes change one after another: each commits onto the state that the one before has left. */
 export class RunProgress {
-  /** After the last committed line. */
-  state: RunState;
+  #state: RunState;
   #last: Promise<unknown> = Promise.resolve();
+  #onNext: (() => void)[] = [];
 
   constructor(state: RunState) {
-    this.state = state;
+    this.#state = state;
+  }
+
+  /** After the last committed line. */
+  get state(): RunState {
+    return this.#state;
+  }
+
+  set state(state: RunState) {
+    this.#state = state;
+    for (const tell of this.#onNext.splice(0)) tell();
+  }
+
+  /** Settles when the next line is committed. */
+  next(): Promise<undefined> {
+    return new Promise((resolve) => {
+      this.#onNext.push(() => resolve(undefined));
+    });
   }
 
   /** Acts once all have ended that were begun before. */

@@ -1,6 +1,7 @@
 /** Answers the agents of a run from the exchanges that another run recorded, until the two runs diverge. */
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { StateChange } from '../core/decision.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
 import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
 import type { SteeringNote } from '../core/records/note.ts';
@@ -20,7 +21,7 @@ import {
   type ReplayingRun,
   recordedExecutions,
 } from './recorded-executions.ts';
-import { type RecordedOrder, recordedOrder } from './recorded-order.ts';
+import { type NextInBranch, type RecordedOrder, recordedOrder } from './recorded-order.ts';
 
 /** Thrown through an attempt when the record has no answer and no live agent may give one. */
 export class Diverged extends Error {}
@@ -45,16 +46,18 @@ export type NextNode = {
   readonly visit: number;
   readonly step: number;
   readonly branch: string | undefined;
-  readonly signal: AbortSignal;
 };
 
 export interface Replay {
   /** False once the run has diverged from the record. */
   readonly follows: boolean;
   agentFor(node: ReplayedNode): Agent;
-  /** Before an execution begins. Returns why the run must stop, or undefined. In a branch that the recorded run cancelled there it
-   *  waits until this one is cancelled, too. */
+  /** Before an execution begins. Returns why the run must stop, or undefined. */
   checkNode(at: NextNode): Promise<string | undefined>;
+  /** Whether an execution in a branch waits for other branches, so that those that the recorded run cancelled are cancelled there too. */
+  isEarly(at: NextInBranch, state: RunState): boolean;
+  /** Where all branches wait, as they did not in the recorded run: why the run must stop, or undefined. */
+  checkWaiting(at: NextInBranch): Promise<string | undefined>;
   /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
    *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
   answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
@@ -142,15 +145,20 @@ class RecordReplay implements Replay {
     return answers && was !== undefined ? this.#answerFrom(start, was) : undefined;
   }
 
-  async checkNode({ node, visit, step, branch, signal }: NextNode): Promise<string | undefined> {
+  isEarly(at: NextInBranch, state: RunState): boolean {
+    return this.#follows && this.#order.isEarly(at, state);
+  }
+
+  async checkWaiting({ node, visit }: NextInBranch): Promise<string | undefined> {
+    const why = 'the recorded run had cancelled the branch by then';
+    return this.#follows ? this.#diverge({ ...noCall, node, visit, kind: 'end_of_record', why }) : undefined;
+  }
+
+  async checkNode({ node, visit, step, branch }: NextNode): Promise<string | undefined> {
     if (!this.#follows) return undefined;
     const order = this.#order;
     const was = order.hasBranches ? order.execution(node, visit) : order.inOrder(step);
     if (was?.node === node && was.visit === visit && was.branch === branch) return undefined;
-    if (was === undefined && order.isCancelled(branch)) {
-      await aborted(signal);
-      return undefined;
-    }
     const count = order.executions.length;
     const why =
       was !== undefined
@@ -275,12 +283,6 @@ class RecordReplay implements Replay {
     return report ?? { kind: 'cancelled' };
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 const noCall = { call: null, recorded_sha256: null, sha256: null, diff: '' } as const;
 

@@ -119,6 +119,29 @@ test('a run with branches is replayed, files and prompts of each branch included
   );
 });
 
+test('a replay cancels branches where the recorded run did, one that asked a person there too', async () => {
+  await using it = await house({
+    'p.dot': `digraph p {
+      workdir="none"
+      start [shape=Mdiamond]
+      fan [shape=component, join_policy=first_success, max_parallel=2]
+      asks [shape=parallelogram, tool_command="echo asks > asks.txt"]
+      ask [shape=hexagon, label="Go?"]
+      loops [shape=parallelogram, max_visits=3, tool_command="echo loops >> loops.txt; test $FACTORY_VISIT = 2 || exit 1; while true; do sleep 0.1; done"]
+      wins [shape=parallelogram, tool_command="sleep 0.5; echo wins > wins.txt"]
+      join [shape=tripleoctagon]
+      after [prompt="Sum up", response_file="sum.txt"]
+      done [shape=Msquare]
+      start -> fan; fan -> asks -> ask -> join; fan -> loops; fan -> wins -> join
+      loops -> join [condition="outcome=success"]; loops -> loops [condition="outcome=fail"]
+      join -> after -> done [condition="outcome=success"]
+    }`,
+    'script.json': JSON.stringify({ format: 'factory-script/1', answers: { after: [{ text: 'sum\n' }] } }),
+  });
+  await started(it, 'p.dot', scripted);
+  await checks(it);
+});
+
 test('a replay begins at the execution that --from names', async () => {
   await using it = await house(files);
   await started(it, 'loop.dot', scripted);
