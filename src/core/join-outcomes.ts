@@ -19,7 +19,8 @@ export function joinOutcomes(graph: Graph, node: Node): readonly PossibleOutcome
   return [plainSuccess, ...(isPart ? [somePart] : []), joinFailure];
 }
 
-/** Of a node of another type that joins branches as well: it runs as itself unless the join has failed. */
+/** Of a node of another type that joins branches as well: it runs as itself unless the join has failed, which is no failure that it
+ *  reports itself. */
 export const withJoinFailure = (
   graph: Graph,
   node: Node,
@@ -27,4 +28,4 @@ export const withJoinFailure = (
 ): readonly PossibleOutcome[] =>
   [fanInType, 'conditional'].includes(node.type) || regionJoinedAt(graph, node.id) === undefined
     ? own
-    : [...own, { ...joinFailure, usual: false }];
+    : [...own, possibleOutcome('fail', { broke: true, classes: anyClass('product'), usual: false })];

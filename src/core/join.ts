@@ -52,7 +52,7 @@ export function successesNeeded({ policy, k, fraction, onFailure }: JoinRules, t
       // A product such as 0.07 * 100 is a little more than it should be.
       return fraction === undefined
         ? Math.floor(total / 2) + Math.min(1, total)
-        : Math.ceil(fraction * total - 1e-9);
+        : Math.max(Math.ceil(fraction * total - 1e-9), Math.min(1, total));
   }
 }
 

@@ -48,16 +48,22 @@ export function route(graph: Graph, node: string, outcome: Outcome, lookup: Cond
   return { edge, how, candidates };
 }
 
-/** The edges by which a fan-out is left: all that have no condition or a true one. */
-export function fanOutRoute(graph: Graph, node: string, lookup: ConditionLookup): Route {
+/** The edges by which a fan-out is left: all that have no condition or a true one. After a failure none: they lead into branches. */
+export function fanOutRoute(
+  graph: Graph,
+  node: string,
+  { status }: Pick<Outcome, 'status'>,
+  lookup: ConditionLookup,
+): Route {
   const candidates = (leaving(graph).get(node) ?? []).map((candidate): RouteCandidate => {
     const { isTrue, unset } = readBy(candidate, lookup);
     const matched = candidate.condition === undefined || isTrue;
     const { to, weight, conditionText: condition } = candidate;
     const facts = { to, weight, condition, matched, ...(unset.length === 0 ? {} : { unset }) };
+    if (matched && status === 'fail') return { ...facts, lost: 'a fan-out that fails begins no branch' };
     return matched ? facts : { ...facts, lost: falseWords(unset) };
   });
-  const how = candidates.some(({ matched }) => matched) ? 'parallel' : 'none';
+  const how = candidates.some(({ lost }) => lost === undefined) ? 'parallel' : 'none';
   return { edge: undefined, how, candidates: candidates.sort(byTarget) };
 }
 

@@ -166,8 +166,8 @@ function byEdge(graph: Graph, before: RunState, outcome: Outcome, facts: StepFac
   }
   const lookup = lookupAfter(before, facts, change.now.context, outcome);
   const way =
-    facts.type === fanOutType && outcome.status !== 'fail'
-      ? fanOutRoute(graph, facts.node, lookup)
+    facts.type === fanOutType
+      ? fanOutRoute(graph, facts.node, outcome, lookup)
       : route(graph, facts.node, outcome, lookup);
   const fork = facts.opens ?? openedBy(graph, facts.node, way);
   if (fork !== undefined) {

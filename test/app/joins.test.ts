@@ -219,3 +219,21 @@ test('a join that no edge can leave joins the same branches again when the run i
   ]);
   expect(it.of('meet/join.json').conflicts).toHaveLength(1);
 });
+
+test.each([
+  ['a gate with options', 'meet [shape=hexagon, label="Ship?"]; meet -> on [label="Approve"]'],
+  ['an agent', 'meet [shape=box, prompt="Go on."]; meet -> on'],
+  ['a tool', 'meet [shape=parallelogram, tool_command="true"]; meet -> on'],
+  [
+    'a fan-out',
+    'meet [shape=component]; meet -> x; meet -> y [condition="outcome=fail"]; x -> on; y -> on; x [shape=parallelogram, tool_command="true"]; y [shape=parallelogram, tool_command="true"]',
+  ],
+])('%s in which branches that failed meet takes no edge that asks for no failure', async (_, meet) => {
+  await using it = await joined(
+    { one: 'exit 1', two: 'exit 1' },
+    { rest: `${meet}; on [shape=parallelogram, tool_command="touch on"]; on -> done` },
+  );
+  expect(it.code).toBe(1);
+  expect(Object.keys(it.tree())).toEqual(['keep']);
+  expect(await it.held()).toEqual([]);
+});

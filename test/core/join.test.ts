@@ -75,6 +75,7 @@ const rows: readonly (readonly [Partial<JoinRules>, string, string, string])[] =
   [{ ...quorum, fraction: 0.5 }, 'ok product', 'success', 'a'],
   [{ ...quorum, fraction: 0.7 }, 'ok ok product', 'fail product', ''],
   [{ ...quorum, fraction: 1 }, 'ok ok', 'success', 'a b'],
+  [{ ...quorum, fraction: 1e-10 }, 'product product', 'fail product', ''],
 ];
 
 test.for(rows)('with %j, branches that ended "%s" give %s', ([rules, words, gives, counts]) => {

@@ -1,6 +1,7 @@
 /** Joins the branches of a fork where they meet: their files come into the workspace, what they did into the context. Then the node
  *  runs as what it is; where the join fails it does not. */
 
+import { fanInType } from '../../core/branches.ts';
 import {
   isJoinKey,
   type JoinedBranch,
@@ -205,7 +206,7 @@ class Join {
     const { before, node } = this.context;
     await this.keepDifference(before);
     return {
-      outcome: withoutUpdates(outcome),
+      outcome: notRun(node, withoutUpdates(outcome)),
       snapshot: before,
       context: { ...state.context, ...outcome.updates },
       counts: { retries: own(state.retry_counts, node.id) ?? 0, calls: own(state.calls, node.id) ?? 0 },
@@ -221,6 +222,12 @@ const mostKept = 1000;
 
 /** The context has them already. */
 const withoutUpdates = (outcome: Outcome): Outcome => ({ ...outcome, updates: {} });
+
+/** A node of another type has not run: only an edge that asks for the failure takes it, no option of a gate and no way on. */
+const notRun = ({ type }: LayerContext['node'], outcome: Outcome): Outcome =>
+  outcome.status === 'fail' && type !== fanInType && type !== 'conditional'
+    ? { ...outcome, broke: true }
+    : outcome;
 
 /** The outcome of the node; its notes begin with the branches that have not succeeded. */
 function withFailures(outcome: Outcome, { outcome: joined, counted, total }: JoinResult): Outcome {
