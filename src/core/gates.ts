@@ -23,6 +23,7 @@ import { inScope } from './policy/paths.ts';
 import type { EndCause, LastFailure, NodeOutcome, RunState } from './records/checkpoint.ts';
 import { restartsSpent, visitsInRound } from './rounds.ts';
 import { isGoalGate } from './settings/node.ts';
+import { isMet, unmetInItems, writtenGate } from './unmet-gates.ts';
 
 /** A node that is about to start. */
 export type NodeEntry = {
@@ -161,28 +162,30 @@ function unmetGoalGate(crossing: Crossing): GateVerdict {
   return { end: { ...ending, reason: `${ending.reason}${way.why}` } };
 }
 
-const isMet = ({ status }: Pick<NodeOutcome, 'status'>): boolean =>
-  status === 'success' || status === 'partial_success';
-
 /** The branch is about to end where it meets the others. */
 const reachesJoin = ({ so: { decision }, facts: { lane } }: Crossing): boolean =>
   decision.do === 'run' && lane?.joins.has(decision.node) === true;
 
 /** The executed gates whose latest outcome is neither success nor partial success. In a branch its own: those of branches in it were
- *  looked at where these met. */
-const unmetGates = ({ graph, before, facts: { lane }, so: { change } }: Crossing): readonly Unmet[] =>
-  [...graph.nodes.values()].filter(isGate).flatMap(({ id: gate }) => {
-    if (lane?.nodes.has(gate) === false) return [];
+ *  looked at where these met. A run, and a called pipeline, ends with those of its branches as well. */
+function unmetGates({ graph, before, facts: { lane }, so: { change } }: Crossing): readonly Unmet[] {
+  const isWhole = lane === undefined || lane.call === true;
+  const ids = [...graph.nodes.values()].filter(isGate).map(({ id }) => id);
+  const looked = isWhole
+    ? [...ids, ...unmetInItems(change.now.context)]
+    : ids.filter((id) => lane.nodes.has(id));
+  return looked.flatMap((gate) => {
     const latest = gate === change.node ? change.outcome : own(before.outcomes, gate);
     return latest === undefined || isMet(latest) ? [] : [{ gate, latest }];
   });
+}
 
 /** The gate's target before the graph's, as often as `max_goal_gate_redirects` allows. */
 function redirect({ graph, facts: { lane } }: Crossing, gate: string, context: Context): Redirect {
   // Only a node of the same branch: no branch has another one's workspace, and the run has none of theirs.
   const isInside = (id: string): boolean =>
     lane === undefined ? branchAt(graph, id) === undefined : lane.nodes.has(id);
-  const target = retryTarget(graph, graph.nodes.get(gate), isInside);
+  const target = retryTarget(graph, writtenGate(graph, gate), isInside);
   if (target === undefined) return { why: '' };
   const key = `internal.goal_gate_redirects.${gate}`;
   const most = graph.settings.max_goal_gate_redirects;

@@ -13,6 +13,7 @@ import {
 import type { BranchEnd } from './records/fork.ts';
 import type { joinPolicies } from './settings/join.ts';
 import type { NodeSettings } from './settings/node.ts';
+import { isUnmetGatesKey } from './unmet-gates.ts';
 
 export type JoinRules = {
   readonly policy: (typeof joinPolicies)[number];
@@ -244,13 +245,13 @@ function bestOf(branches: readonly JoinedBranch[]): JoinedBranch | undefined {
   )[0];
 }
 
-/** What the engine counts by node: a node belongs to one branch. */
+/** What the engine counts by node: a node belongs to one branch. Goal gates are looked at apart. */
 function countersOf(branches: readonly JoinedBranch[], base: Context): JsonObject {
   const counters: Record<string, Json> = {};
   for (const { context } of branches) {
     const { added, updated } = delta(base, context);
     for (const key of [...Object.keys(added), ...Object.keys(updated)])
-      if (key.startsWith('internal.')) put(counters, key, own(context, key) ?? null);
+      if (key.startsWith('internal.') && !isUnmetGatesKey(key)) put(counters, key, own(context, key) ?? null);
   }
   return counters;
 }

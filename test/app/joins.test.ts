@@ -237,3 +237,69 @@ test.each([
   expect(Object.keys(it.tree())).toEqual(['keep']);
   expect(await it.held()).toEqual([]);
 });
+
+const gate = (more = '') =>
+  `a [shape=parallelogram, goal_gate=true, ${more}]; a -> b -> meet; b [shape=parallelogram, tool_command="true"]`;
+test.each([
+  [
+    'of a list, without a target',
+    'for_each="x\ny"',
+    gate('tool_command="test ${item} = y"'),
+    'goal gate a.1 is not satisfied',
+  ],
+  [
+    'of a list, whose redirects are spent',
+    'for_each="x\ny"',
+    gate('retry_target=a, tool_command="test ${item} = y"'),
+    'goal gate a.1 is not satisfied',
+  ],
+  [
+    'of a list, which is a gate by its item',
+    `for_each="[{\\"must\\":true},{\\"must\\":false}]"`,
+    gate('tool_command="exit 1"').replace('goal_gate=true', 'goal_gate="${item.must}"'),
+    'goal gate a.1 is not satisfied',
+  ],
+  [
+    'of a list in a branch of a list',
+    'for_each="[1]"',
+    `f2 [shape=component, for_each="y\nz"]; m2 [shape=tripleoctagon]; f2 -> a; m2 -> meet; ${gate('tool_command="exit 1"').replace('b -> meet', 'b -> m2')}`,
+    'goal gate a.1.1 is not satisfied',
+  ],
+])('a goal gate in a branch %s fails the run at its exit', async (_, fanOut, branch, why) => {
+  await using it = await house({
+    'work/keep': '',
+    'p.dot': `digraph g { start [shape=Mdiamond]; done [shape=Msquare]; fan [shape=component, ${fanOut}]; max_goal_gate_redirects=1
+      meet [shape=tripleoctagon]; start -> fan -> ${branch.startsWith('f2') ? 'f2' : 'a'}; meet -> done; ${branch} }`,
+  });
+  const told = await it.run('p.dot', { runId: 'r1', workdir: 'work', agent: 'fake' });
+  expect(told).toMatchObject({ code: 1 });
+  expect(it.json(`${run}/result.json`).reason).toContain(why);
+  expect((await verifyRun({ runDir: join(it.path, run), env: {} })).problems).toEqual([]);
+});
+
+test('gates of items that a later round of the list does not have count no more', async () => {
+  await using it = await house({
+    'work/keep': '',
+    'p.dot': `digraph g { start [shape=Mdiamond]; done [shape=Msquare]
+      list [shape=parallelogram, tool_command="if [ -e again ]; then echo x; else touch again; printf 'x\\\\nbad\\\\n'; fi"]
+      fan [shape=component, for_each="\${ctx.tool.output}", join_policy=all_success]
+      a [shape=parallelogram, goal_gate=true, tool_command="test \${item} = x"]
+      meet [shape=tripleoctagon]; start -> list -> fan -> a -> meet
+      meet -> done [condition="outcome=success"]; meet -> list [condition="outcome=fail"] }`,
+  });
+  expect(await it.run('p.dot', { runId: 'r1', workdir: 'work', agent: 'fake' })).toMatchObject({ code: 0 });
+});
+
+test('a goal gate in a branch of a called pipeline fails the call at its exit', async () => {
+  await using it = await house({
+    'work/keep': '',
+    'child.dot': `digraph c { start [shape=Mdiamond]; done [shape=Msquare]; fan [shape=component]
+      meet [shape=tripleoctagon]; start -> fan; meet -> done; fan -> c -> meet; c [shape=parallelogram, tool_command="true"]
+      fan -> a; ${gate('tool_command="exit 1"')} }`,
+    'p.dot':
+      'digraph g { start [shape=Mdiamond]; done [shape=Msquare]; call [type=subgraph, graph_ref="child.dot"]; start -> call -> done }',
+  });
+  const told = await it.run('p.dot', { runId: 'r1', workdir: 'work', agent: 'fake' });
+  expect(told).toMatchObject({ code: 1 });
+  expect(it.json(`${run}/result.json`).reason).toContain('goal gate call.a is not satisfied');
+});

@@ -17,6 +17,7 @@ import { outsideScope } from '../../core/policy/paths.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { Fork } from '../../core/records/fork.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
+import { unmetAtJoin } from '../../core/unmet-gates.ts';
 import { GitError } from '../../platform/git.ts';
 import { keepJson, keepLists } from '../../run/artifacts.ts';
 import { diff } from '../../workspace/diff.ts';
@@ -99,10 +100,11 @@ class Join {
 
   /** The state as the node sees it: without the keys of an earlier join. */
   joinedState(result: JoinResult): RunState {
-    const { state } = this.context;
+    const { state, run } = this.context;
     const context: Record<string, Json> = {};
     for (const [key, value] of Object.entries(state.context)) if (!isJoinKey(key)) put(context, key, value);
-    for (const [key, value] of Object.entries(result.outcome.updates)) put(context, key, value);
+    const updates = { ...result.outcome.updates, ...unmetAtJoin(run.graph, this.fork, state) };
+    for (const [key, value] of Object.entries(updates)) put(context, key, value);
     return { ...state, context, origins: { ...state.origins, ...this.setters(result) } };
   }
 
