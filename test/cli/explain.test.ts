@@ -35,7 +35,7 @@ test.for([
   ['unknown-type', /^unknown-type: error of factory validate\n {2}Every `type` exists/],
   ['E101', /^E101: finding of factory plan check\n/],
   ['script', /^tool_command: attribute of tool nodes\n/],
-  ['house', /no handler here/],
+  ['house', /^stack\.manager_loop: node type \(shape=house\)/],
   ['provider', /^llm_provider: attribute of /],
   ['fontname', /^fontname: an attribute of Graphviz/],
   ['cwd', /without effect here: write codex\.workdir/],

@@ -102,9 +102,10 @@ test('why says what failed, where it is written, and what to run next', async ()
     run_id,
     status,
     question,
+    questions,
     ...same
   } = JSON.parse((await factory(['why'], { json: true })).out);
-  expect([run_id, status, question, same]).toEqual(['bad', 'failed', null, cause]);
+  expect([run_id, status, question, questions, same]).toEqual(['bad', 'failed', null, [], cause]);
 });
 
 test.for([60, 80, 121, 130])('the list of runs fits a terminal of %d columns', async (width) => {

@@ -382,11 +382,10 @@ test.for([
     (at: number) => `f${at} -> {a${at} b${at}}; a${at} -> x; b${at} -> f${at + 1}`,
     'f2500 -> a -> x',
   ],
-] as const)('a graph of ten thousand nodes takes a moment: %s', ([, piece, end]) => {
+] as const)('a graph of ten thousand nodes is read in time: %s', ([, piece, end]) => {
   const graph = forkedGraph(
     ['start -> f0', ...Array.from({ length: 2500 }, (_, at) => piece(at)), end].join('\n'),
   );
-  const before = performance.now();
+  // One that needs the square of the nodes comes to the time limit of tests.
   expect(regionsOf(graph).size + branchProblems(graph).length).toBeGreaterThan(2400);
-  expect(performance.now() - before).toBeLessThan(5000);
 });
