@@ -10,7 +10,7 @@ import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from '../core/decision.ts';
 import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { type Graph, type Node, withoutItems } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
 import { isJoinDecided, joinRules } from '../core/join.ts';
 import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
@@ -170,7 +170,7 @@ class Walk {
 
   /** The branches that begin after a node where its edges do not say which. A call with a given outcome is not walked. */
   private opens(graph: Graph, node: Node, state: RunState, outcome: Outcome): StepFacts['opens'] {
-    const isWalked = isCallType(node.type) && !this.outcomes.has(idWritten(node.id));
+    const isWalked = isCallType(node.type) && !this.outcomes.has(withoutItems(node.id));
     if (!isWalked || graph.children === undefined) return opensList(graph, node, state, outcome);
     return openedCall(graph, node, (text) => ({ text }));
   }
@@ -220,7 +220,7 @@ class Walk {
     { last_outcome: last }: RunState,
     joined: Outcome | undefined,
   ): Pick<SimulatedStep, 'outcome' | 'attempts'> {
-    const id = idWritten(node.id);
+    const id = withoutItems(node.id);
     const given = this.outcomes.get(id) ?? this.outcomes.get(node.id) ?? [];
     const onlyJoins = joined !== undefined && [fanInType, 'conditional', 'exit'].includes(node.type);
     const isFailed = joined?.status === 'fail' && !onlyJoins;
@@ -266,8 +266,6 @@ function wayOn({ route, decision, fork, change }: Step) {
 }
 
 const failedEnd = (reason: string): BranchEnd => ({ ok: false, status: 'failed', reason, class: 'budget' });
-/** The id without the numbers of items. */
-const idWritten = (id: string): string => id.replace(/\.\d+(?=\.|$)/g, '');
 
 /** What meets in a node: branches, or the end of a call. */
 function metAt(graph: Graph, node: Node, state: RunState): Met | undefined {

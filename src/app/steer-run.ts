@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { regionsOf } from '../core/branches.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { branchesOf } from '../core/fork.ts';
-import { type Graph, graphsIn } from '../core/graph.ts';
+import { type Graph, graphsIn, withoutItems } from '../core/graph.ts';
 import { asksAgents } from '../core/pipeline.ts';
 import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
@@ -133,7 +133,7 @@ function branchProblem(
   );
   const all = [...new Set([...open.map(({ id }) => id), ...written])];
   // Of a `for_each` the pipeline names only the node of which there are several.
-  if (all.includes(branch) || all.includes(branch.replace(/\.\d+$/, ''))) return undefined;
+  if (all.includes(branch) || all.includes(withoutItems(branch))) return undefined;
   const fix = all.length === 0 ? 'leave it out' : `its branches: ${all.join(', ')}`;
   return refused('steer-branch', `run ${run} has no branch ${branch}`, fix);
 }

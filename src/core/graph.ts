@@ -137,7 +137,10 @@ export const nodeOf = (graph: Graph | undefined, id: string): Node | undefined =
 
 /** The same of these nodes alone. */
 export const nodeIn = (nodes: ReadonlyMap<string, Node>, id: string): Node | undefined =>
-  nodes.get(id) ?? (id.includes('.') ? nodes.get(id.replace(/\.\d+(?=\.|$)/g, '')) : undefined);
+  nodes.get(id) ?? nodes.get(withoutItems(id));
+
+/** The id without the numbers of items: `call.fix` for `call.2.fix.3`. */
+export const withoutItems = (id: string): string => id.replace(/\.\d+(?=\.|$)/g, '');
 
 /** The node type that waits for a time. */
 export const waitType = 'wait';

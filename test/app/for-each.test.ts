@@ -117,6 +117,8 @@ test('a list in the branch of a list has branches in branches', async () => {
   expect(it.nodes()).toEqual(
     expect.arrayContaining(['inner.1', 'w.1.1', 'w.1.2', 'meet.1', 'inner.2', 'w.2.1', 'meet.2']),
   );
+  const { out } = await call(['show', 'r1'], { json: true }, { cwd: it.path, env: {} });
+  expect(out).toContain('"title": "w: a"');
   expect(await it.held()).toEqual([]);
 });
 

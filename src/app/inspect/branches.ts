@@ -1,5 +1,5 @@
 /** The branches of a run: what each did, and how it stands. Pure. */
-import type { Graph } from '../../core/graph.ts';
+import { type Graph, nodeOf, withoutItems } from '../../core/graph.ts';
 import { type Json, own } from '../../core/json.ts';
 import { isPaused, type SuspendedRun } from '../../core/outcome.ts';
 import type { BranchEnd } from '../../core/records/fork.ts';
@@ -147,8 +147,8 @@ function stateOf(
 
 /** The label of its first node, of a call that of the call; with the item of a list. */
 function titleOf({ id, opened, item }: Branch, graph: Graph | undefined): string {
-  const named = opened.fork?.call === true ? opened.node : id.replace(/\.\d+$/, '');
-  const label = graph?.nodes.get(named)?.settings.label?.replace(/\s+/g, ' ').trim() || named;
+  const named = opened.fork?.call === true ? opened.node : withoutItems(id);
+  const label = nodeOf(graph, named)?.settings.label?.replace(/\s+/g, ' ').trim() || named;
   return item === undefined ? label : `${label}: ${itemWords(item)}`;
 }
 
