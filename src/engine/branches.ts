@@ -2,7 +2,7 @@
 import { isBranchLimit } from '../core/budget/limits.ts';
 import { variablesGiven } from '../core/calls.ts';
 import type { Stop } from '../core/decision.ts';
-import { cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
+import { branchesOf, cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
 import type { Graph } from '../core/graph.ts';
 import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
 import { laneBounds } from '../core/lane-bounds.ts';
@@ -234,8 +234,13 @@ class OpenBranches {
     for (const id of idle) await this.#cancelled(id);
   }
 
-  #cancelled(id: string): Promise<void> {
-    return this.#record({ branch: id, status: 'cancelled', reason: this.#decided ?? '' });
+  /** With it end the branches that it contains. */
+  async #cancelled(id: string): Promise<void> {
+    const within = branchesOf(cursorOf(this.#outer.progress.state, id))
+      .filter(({ cursor }) => cursor.ended === undefined)
+      .map((inner) => inner.id);
+    for (const branch of [...within.reverse(), id])
+      await this.#record({ branch, status: 'cancelled', reason: this.#decided ?? '' });
   }
 
   #record(line: Omit<BranchStoppedFacts, 'type' | 'at'>): Promise<void> {

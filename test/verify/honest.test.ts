@@ -14,6 +14,13 @@ beforeAll(async () => {
     'loops.dot': `digraph l { start [shape=Mdiamond]; done [shape=Msquare]
       check [shape=parallelogram, max_visits=2, tool_command="exit 3"]
       start -> check; check -> check [condition="outcome=fail"]; check -> done [condition="outcome=success"] }`,
+    'inner.dot': `digraph i { start [shape=Mdiamond]; done [shape=Msquare]
+      fan [shape=component, join_policy=first_success]; join [shape=tripleoctagon]
+      fast [shape=parallelogram, tool_command="sleep 0.3"]
+      inner [shape=component]; meet [shape=tripleoctagon]
+      ask [shape=hexagon]; slow [shape=parallelogram, tool_command="while true; do sleep 0.1; done"]
+      start -> fan; fan -> fast -> join; fan -> inner; inner -> ask -> meet; inner -> slow -> meet; meet -> join
+      join -> done [condition="outcome=success"] }`,
     'bare.dot': 'digraph b { start [shape=Mdiamond]; done [shape=Msquare]; start -> done }',
   });
   done = await it.start('done');
@@ -52,6 +59,17 @@ test('completed, failed, stopped, resumed, forked, replayed and copied runs pass
   await holds('again');
   cpSync(it.dir('done'), it.dir('copied'), { recursive: true, preserveTimestamps: true });
   await holds('copied');
+});
+
+test('nothing of a run is left open whose cancelled branch had branches itself', async () => {
+  expect((await it.start('inner', 'inner.dot')).code).toBe(0);
+  const { problems, unchecked } = await it.verify('inner');
+  expect({ problems, unchecked }).toEqual({ problems: [], unchecked: [] });
+  const ends = readFileSync(join(it.dir('inner'), 'journal.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"type":"BranchStopped"') && line.includes('"status":"cancelled"'))
+    .map((line) => JSON.parse(line).branch);
+  expect(ends.sort()).toEqual(['ask', 'inner', 'slow']);
 });
 
 test('an execution whose stage.json a power cut destroyed does not hide artifacts of the one before', async () => {
