@@ -18,11 +18,12 @@ export const callEndedAt = ({ fork }: Pick<RunState, 'fork'>, node: string): For
 export function managerEnd(
   { call }: Pick<Graph, 'call'>,
   { visits, visits_before = {} }: Pick<RunState, 'visits' | 'visits_before'>,
-  after: { readonly context: Context; readonly outcome: Outcome },
+  after: { readonly context: Context; readonly outcome: Outcome; readonly isUnmet: boolean },
 ): GateVerdict {
   if (call?.node.type !== managerType) return undefined;
   const { node } = call;
-  if (stops(node, after)) return { end: { ok: true, exitNode: null, reason: '', code: 0 } };
+  // As at an exit: no success with an unmet goal gate.
+  if (!after.isUnmet && stops(node, after)) return { end: { ok: true, exitNode: null, reason: '', code: 0 } };
   const most = node.settings['manager.max_cycles'];
   const ids = Object.keys(visits).filter((id) => id.startsWith(`${node.id}.`));
   const made = ids.reduce((sum, id) => sum + (visits[id] ?? 0) - (own(visits_before, id) ?? 0), 1);

@@ -98,11 +98,14 @@ export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
 export const exitGates = [exitThatFails, failureIntoExit] as const;
 
 /** A manager that ends its pipeline between two of its executions. */
-function endByManager({ graph, before, outcome, facts: { lane }, so }: Crossing): GateVerdict {
+function endByManager(crossing: Crossing): GateVerdict {
+  const { graph, before, outcome, facts, so } = crossing;
+  const { lane } = facts;
   const { decision, fork, change } = so;
   if (lane?.call !== true || fork !== undefined || decision.do !== 'run' || lane.joins.has(decision.node))
     return undefined;
-  return managerEnd(graph, before, { context: change.now.context, outcome });
+  const isUnmet = unmetGates(crossing).length > 0;
+  return managerEnd(graph, before, { context: change.now.context, outcome, isUnmet });
 }
 
 const end = (reason: string, cause?: EndCause): GateVerdict => ({

@@ -303,3 +303,16 @@ test('a goal gate in a branch of a called pipeline fails the call at its exit', 
   expect(told).toMatchObject({ code: 1 });
   expect(it.json(`${run}/result.json`).reason).toContain('goal gate call.a is not satisfied');
 });
+
+test('a manager does not stop a pipeline with an unmet goal gate as a success', async () => {
+  await using it = await house({
+    'work/keep': '',
+    'child.dot':
+      'digraph c { start [shape=Mdiamond]; done [shape=Msquare]; a [shape=parallelogram, goal_gate=true, tool_command="exit 1"]; b [shape=parallelogram, tool_command="true"]; c [shape=parallelogram, tool_command="true"]; start -> a -> b -> c -> done }',
+    'p.dot':
+      'digraph g { start [shape=Mdiamond]; done [shape=Msquare]; call [shape=house, stack.child_dotfile="child.dot", manager.stop_condition="outcome=success && context.current_node=b"]; start -> call -> done }',
+  });
+  expect(await it.run('p.dot', { runId: 'r1', workdir: 'work', agent: 'fake' })).toMatchObject({ code: 1 });
+  expect(it.json(`${run}/result.json`).reason).toContain('goal gate call.a is not satisfied');
+  expect((await verifyRun({ runDir: join(it.path, run), env: {} })).problems).toEqual([]);
+});
