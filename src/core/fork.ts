@@ -37,6 +37,9 @@ function pathTo({ fork }: Forked, id: string): readonly string[] | undefined {
   return undefined;
 }
 
+/** Whether a fork with this branch is open. */
+export const hasBranch = (state: Forked, id: string): boolean => pathTo(state, id) !== undefined;
+
 /** Where a branch of an open fork is. */
 export function cursorOf(state: Forked, id: string): Cursor {
   let at = state;

@@ -1,7 +1,7 @@
 /** The journal of a run, `journal.jsonl`: reads the state of the run from it, and commits to it. */
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { calleeIn, cursorToChange } from '../core/fork.ts';
+import { calleeIn, cursorToChange, hasBranch, viewOf } from '../core/fork.ts';
 import { statusAtEnd } from '../core/overridden.ts';
 import type { Checkpoint, JournalMark, RunState } from '../core/records/checkpoint.ts';
 import type { Exchange } from '../core/records/exchange.ts';
@@ -60,7 +60,7 @@ export type ReadRun = RunHistory | (Unreadable & { readonly missing: boolean });
 /** What the lines of the run's journal say. */
 export function historyIn(runDir: string, lines: CountedLines | Unreadable): ReadRun {
   if ('why' in lines) return { ...lines, missing: false };
-  return lines.marked.length === 0 ? noJournal(runDir) : historyOf(lines.marked, lines.late);
+  return lines.marked.length === 0 ? noJournal(runDir) : historyOf(runDir, lines.marked, lines.late);
 }
 
 function noJournal(runDir: string): ReadRun {
@@ -81,7 +81,7 @@ const lackOf = (journal: string): string => {
   return size === 0 ? 'is empty' : 'is cut: it has no whole line';
 };
 
-function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHistory {
+function historyOf(runDir: string, kept: readonly MarkedLine[], late: readonly number[]): ReadRun {
   const records: RunRecord[] = [];
   const calls: CallRecord[] = [];
   const exchanges: Exchange[] = [];
@@ -98,6 +98,8 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
     else {
       if (line.type !== 'Stopped' && line.type !== 'Resumed') records.push(line);
       if ('manifest_sha256' in line) manifestSha256 = line.manifest_sha256;
+      const stray = strayIn(state, line);
+      if (stray !== undefined) return strayLine(runDir, line.seq, stray);
       state = stateWith(state, line);
       last = one;
       open = openAfter(open, line);
@@ -122,6 +124,29 @@ function historyOf(kept: readonly MarkedLine[], late: readonly number[]): RunHis
     epoch: end.line.epoch,
     late,
   };
+}
+
+/** What a line names that is not open: no run writes that. */
+function strayIn(
+  state: Changing | undefined,
+  line: RunRecord | StoppedRecord | ResumedRecord,
+): string | undefined {
+  if (state === undefined || line.type === 'Start' || line.type === 'Resumed') return undefined;
+  const branches = line.type === 'Stopped' ? Object.keys(line.branches ?? {}) : [line.branch ?? []].flat();
+  const branch = branches.find((id) => !hasBranch(state, id));
+  if (branch !== undefined) return `the branch ${JSON.stringify(branch)}`;
+  if (line.type !== 'Visit' || line.joined === undefined) return undefined;
+  const isOpen = viewOf(state, line.branch).fork?.node === line.joined;
+  return isOpen ? undefined : `branches of ${JSON.stringify(line.joined)}`;
+}
+
+function strayLine(runDir: string, seq: number, what: string): ReadRun {
+  const { journal } = layout(runDir);
+  const { why } = unreadableFile(
+    `${journal} was changed: record ${seq} names ${what}, not open there`,
+    orPutBack,
+  );
+  return { ok: false, why, missing: false };
 }
 
 type Changing = { -readonly [K in keyof Checkpoint]: Checkpoint[K] };
@@ -267,7 +292,9 @@ export async function startJournal(
   journal.append(line);
   await journal.close();
   const mark = journal.mark();
-  const history = historyOf([{ line: { ...line, run_id: runId, seq: 1, epoch: 1, prev: '' }, mark }], []);
+  const first = { ...line, run_id: runId, seq: 1, epoch: 1, prev: '' };
+  const history = historyOf(runDir, [{ line: first, mark }], []);
+  if (!history.ok) throw new Error(`Internal: ${history.why}`);
   const { completed_nodes, ...state } = history.checkpoint;
   await writeCheckpoint(layout(runDir).checkpoint, state, completed_nodes, mark);
   return history;

@@ -10,6 +10,7 @@ import { openRun } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { checkAnswers } from './answers.ts';
 import { checkArtifacts } from './artifacts.ts';
+import { checkBefore } from './branches.ts';
 import { checkExchanges, checkFollowed, checkSnapshots, checkWorkspace } from './contents.ts';
 import { checkDelivery, checkHistory } from './history.ts';
 import { checkKept, checkManifest, checkSealed } from './manifest.ts';
@@ -43,7 +44,9 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
     await checkFollowed(runDir, manifest, found);
   }
   const { checkpoint, records = [], lines = [] } = history ?? {};
-  checkExchanges(runDir, lines, basename(layout(runDir).journal), found);
+  const journal = basename(layout(runDir).journal);
+  checkExchanges(runDir, lines, journal, found);
+  checkBefore(lines, journal, found);
   await checkSnapshots(runDir, records, checkpoint?.snapshot ?? null, found);
   if (history === undefined || checkpoint === undefined || manifest === undefined) {
     found.cannot('executions, artifacts, commits and the result: a file that they depend on cannot be read');
