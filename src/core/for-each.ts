@@ -87,6 +87,12 @@ export const itemsUnread = ({ attrs }: Pick<Node, 'attrs'>): readonly Attribute[
       ![...placedAttributes, ...laterAttributes].some((one) => one === key),
   );
 
+/** A text for people with the item in its place; what has no value stays. */
+export const withItem = (text: string, scope: ItemScope): string =>
+  text.replace(itemForm, (written, path: string = '', index?: string) =>
+    index === undefined ? (scope.value(path) ?? written) : String(scope.index),
+  );
+
 /** The attributes of a node that change with the item, or why one of them has no value for it. */
 export function settingsForItem(
   { id, attrs }: Pick<Node, 'id' | 'attrs'>,

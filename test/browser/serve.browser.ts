@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { cleanEnv, cli, home } from '../support/cli.ts';
-import { inChromium, openPage, violations } from './chromium.ts';
+import { inChromium, openPage, overflow, violations } from './chromium.ts';
 
 const token = '0123456789abcdef0123';
 
@@ -133,6 +133,47 @@ inChromium('factory serve', (browser) => {
     await page.goto(origin);
     await page.getByText('No runs yet').waitFor();
     expect(existsSync(join(it.path, '.factory', 'runs'))).toBe(false);
+  });
+
+  test('branches that run are grouped and ask one by one, and a call is folded under its label', async () => {
+    await using it = await home({
+      'branches.dot': `digraph b { label="Two and a call"; start [shape=Mdiamond]; done [shape=Msquare]
+        fan [shape=component]; one [shape=hexagon, prompt="Is one good?"]; two [shape=hexagon, prompt="Is two good?"]
+        join [shape=tripleoctagon]; call [type=subgraph, graph_ref="child.dot", label="Look again"]
+        start -> fan; fan -> one; fan -> two; one -> join [label="[Y] Yes"]; two -> join [label="[Y] Yes"]
+        join -> call -> done }`,
+      'child.dot': `digraph c { start [shape=Mdiamond]; done [shape=Msquare]
+        look [shape=parallelogram, tool_command="echo seen"]; start -> look -> done }`,
+    });
+    const serve = new Serve(it.path);
+    await using _ = { [Symbol.asyncDispose]: () => serve.stop() };
+    const url = new URL(await serve.start());
+    const started = await fetch(new URL('/api/v1/runs', url), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ pipeline: 'branches.dot' }),
+    });
+    const { run_id } = (await started.json()) as { run_id: string };
+    await using page = await openPage(browser(), `${url.origin}/runs/${run_id}${url.search}`);
+    await page.getByText('Is one good?', { exact: true }).waitFor(slow);
+    await page.getByText('Is two good?', { exact: true }).waitFor(slow);
+    expect(await page.locator('.branch-card').count()).toBe(2);
+    await page.locator('.drawing [data-node="two"]').waitFor(slow);
+    expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await overflow(page)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    for (const left of [1, 0]) {
+      await page.getByRole('button', { name: 'Yes' }).first().click();
+      await expect.poll(() => page.getByRole('button', { name: 'Yes' }).count(), slow).toBe(left);
+    }
+    await page.locator('.drawing [data-node="call"][data-state="success"]').waitFor(slow);
+    expect(await page.getByText('call.look').count()).toBe(0);
+    await page
+      .getByRole('button', { name: /Look again/ })
+      .first()
+      .click();
+    await page.getByText('call.look').first().waitFor();
   });
 });
 

@@ -1,4 +1,5 @@
 /** The branches of a run: what each did, and how it stands. Pure. */
+import { itemScope, withItem } from '../../core/for-each.ts';
 import { type Graph, nodeOf, withoutItems } from '../../core/graph.ts';
 import { type Json, own } from '../../core/json.ts';
 import { isPaused, type SuspendedRun } from '../../core/outcome.ts';
@@ -149,7 +150,9 @@ function stateOf(
 function titleOf({ id, opened, item }: Branch, graph: Graph | undefined): string {
   const named = opened.fork?.call === true ? opened.node : withoutItems(id);
   const label = nodeOf(graph, named)?.settings.label?.replace(/\s+/g, ' ').trim() || named;
-  return item === undefined ? label : `${label}: ${itemWords(item)}`;
+  if (item === undefined) return label;
+  const placed = withItem(label, itemScope(item, Number(id.slice(id.lastIndexOf('.') + 1))));
+  return placed === label ? `${label}: ${itemWords(item)}` : placed;
 }
 
 const mostOfItem = 80;

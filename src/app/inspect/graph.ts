@@ -24,21 +24,8 @@ export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFac
       if (targets.has(to)) count(counts, JSON.stringify([node, to, conditionText]));
   }
   const asked = new Map<string, number>();
-  for (const { type, node } of calls) if (type === 'CallStarted') count(asked, drawn(node));
-  const latest = new Map(executions.map(({ node, state }) => [node, state]));
-  const shown = new Map<string, NodeView['state']>();
-  for (const [id, state] of latest) shown.set(drawn(id), worse(shown.get(drawn(id)) ?? state, state));
-  const ran = new Map<string, Pick<NodeView, 'state' | 'executions' | 'took_ms' | 'cost_usd'>>();
-  for (const { node: id, state, took_ms, cost_usd } of executions) {
-    const node = drawn(id);
-    const so = ran.get(node) ?? { executions: 0, took_ms: 0, cost_usd: 0 };
-    ran.set(node, {
-      state: shown.get(node) ?? state,
-      executions: so.executions + 1,
-      took_ms: so.took_ms + took_ms,
-      cost_usd: cost_usd === null || so.cost_usd === null ? null : so.cost_usd + cost_usd,
-    });
-  }
+  for (const { type, node } of calls) if (type === 'CallStarted') count(asked, ofPipeline(graph, node));
+  const ran = ranIn(graph, executions);
   const { nodes, edges, ...view } = pipelineGraph(graph);
   return {
     ...view,
@@ -51,6 +38,39 @@ export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFac
 }
 
 type NodeView = GraphView['nodes'][number];
+type Ran = Pick<NodeView, 'state' | 'executions' | 'took_ms' | 'cost_usd'>;
+
+/** What ran in each node of the drawing: of a list in all instances, of a call in the called pipeline too. */
+function ranIn(graph: Graph, rows: GraphFacts['executions']): ReadonlyMap<string, Ran> {
+  const ran = new Map<string, Ran>();
+  const latest = new Map<string, Map<string, NodeView['state']>>();
+  for (const { node: id, state, took_ms, cost_usd } of rows) {
+    const node = ofPipeline(graph, id);
+    const isCalled = nodeOf(graph, id)?.id !== node;
+    const states = latest.get(node) ?? new Map<string, NodeView['state']>();
+    // A call stands as what it has called.
+    latest.set(node, states.set(isCalled ? callOf(id, node) : id, state));
+    const so = ran.get(node) ?? { executions: 0, took_ms: 0, cost_usd: 0 };
+    ran.set(node, {
+      state: [...states.values()].reduce(worse),
+      executions: so.executions + (isCalled ? 0 : 1),
+      took_ms: so.took_ms + took_ms,
+      cost_usd: cost_usd === null || so.cost_usd === null ? null : so.cost_usd + cost_usd,
+    });
+  }
+  return ran;
+}
+
+/** The node of the pipeline itself: `work` for `work.3`, `call` for `call.look` and `call.2.look`. */
+function ofPipeline({ nodes }: Graph, id: string): string {
+  const parts = id.split('.');
+  const ids = parts.map((_, at) => parts.slice(0, parts.length - at).join('.'));
+  return ids.find((one) => nodes.has(one)) ?? id;
+}
+
+/** The call or its instance: `call.2` for `call.2.look`. */
+const callOf = (id: string, node: string): string =>
+  `${node}${/^(?:\.\d+)*/.exec(id.slice(node.length))?.[0] ?? ''}`;
 
 /** Of several instances the picture shows the state that a person looks for first. */
 const states = [

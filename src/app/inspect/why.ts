@@ -154,7 +154,7 @@ function standing(run: InspectedRun): readonly string[] {
         kept,
       ];
     case 'paused_answer':
-      return row.question === null ? [row.reason] : askedLines(row.question);
+      return row.question === null ? [row.reason] : askedOf(row.question, row.questions);
     case 'interrupted':
       return [
         `${row.reason === '' ? 'stopped' : row.reason}${signal === undefined ? '' : ` by ${signal}`} at ${localTime(at)}`,
@@ -181,6 +181,13 @@ function standing(run: InspectedRun): readonly string[] {
       return unreachable(row.status);
   }
 }
+
+/** The question, and in a line each what other branches ask. */
+const askedOf = (question: OpenQuestion, all: readonly OpenQuestion[]): string[] => {
+  const others = all.filter(({ id, answer }) => id !== question.id && answer === null);
+  if (others.length === 0) return askedLines(question);
+  return [`${question.id} asks: ${question.text}`, ...others.map(({ id, text }) => `${id} asks: ${text}`)];
+};
 
 /** The question, the result before it and its deadline; of an answered one who answered. */
 function askedLines(question: OpenQuestion): string[] {

@@ -150,6 +150,18 @@ const kindLooks: Readonly<Record<string, KindLook>> = {
     mermaid: ['[[', ']]'],
     icon: `<path d="M2 2h5v4H2zM9 10h5v4H9zM4.500 6v6H9" ${stroke} stroke-linejoin="round"/>`,
   },
+  'stack.manager_loop': {
+    dot: { shape: 'folder' },
+    aside: 2,
+    mermaid: ['[[', ']]'],
+    icon: `<path d="M1.5 8L8 2l6.500 6M3.500 7v7h9V7M6.500 14v-4h3v4" ${stroke} stroke-linejoin="round" stroke-linecap="round"/>`,
+  },
+  wait: {
+    dot: { ...box, style: 'rounded' },
+    aside: 0,
+    mermaid: ['(', ')'],
+    icon: `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M8 4v4l3 2" ${stroke} stroke-linecap="round"/>`,
+  },
 };
 const unknown: KindLook = {
   dot: box,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type BranchFacts, branchRowsOf, groupOfBranch } from '../../../src/app/inspect/branches.ts';
 import { groupsOf } from '../../../src/app/inspect/groups.ts';
 import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
+import { checkPipeline } from '../../../src/app/read-pipeline.ts';
 import type { RunRecord } from '../../../src/core/records/visit.ts';
 
 type Line = { readonly node?: string; readonly branch?: string; readonly [key: string]: unknown };
@@ -142,6 +143,18 @@ test('branches of a list name their items; a call is named like its node', () =>
     ['r: src/a.ts', false],
     ['r: {"n":1}', false],
     ['build', true],
+  ]);
+});
+
+test('a label that names the item has it in its place', () => {
+  const { anyGraph } = checkPipeline('g.dot', 'digraph g { r [label="${index}. Review ${item.n}"] }');
+  const each = {
+    node: 'fan',
+    fork: { join: 'join', items: [{ n: 'a' }, 5], branches: [{ id: 'r.1' }, { id: 'r.2' }] },
+  };
+  expect(branchRowsOf(factsOf([each], { graph: anyGraph })).map(({ title }) => title)).toEqual([
+    '1. Review a',
+    '2. Review ${item.n}',
   ]);
 });
 
