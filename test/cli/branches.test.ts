@@ -21,7 +21,8 @@ const failing = (join: string) => `digraph g { graph [label="Two views", workdir
   test [shape=parallelogram, tool_command="echo two tests fail; exit 1"]
   ${join} [shape=parallelogram, tool_command=true]
   start -> fan -> quick -> ${join}; fan -> impl -> test; test -> ${join} [condition="outcome=success"]
-  ${join} -> done }`;
+  no [shape=Msquare, outcome=fail]
+  ${join} -> done [condition="outcome=success"]; ${join} -> no [condition="outcome=fail"] }`;
 
 test('a failed join names the branch that failed, and the command that runs that branch once more', async () => {
   await using it = await place({ 'p.dot': failing('meet') });
@@ -64,7 +65,7 @@ test('a fork in a branch keeps what the other branches had committed, and a chan
     .split('\n')
     .map((line) => JSON.parse(line));
   const executed = lines.filter(({ type }) => type === 'Began').map(({ node }) => node);
-  expect(executed).toEqual(['test', 'meet', 'done']);
+  expect(executed).toEqual(['test', 'meet', 'no']);
   expect(lines.filter(({ type }) => type === 'Visit').map(({ node }) => node)).toContain('quick');
   expect(await it.factory(['verify', 'f'])).toMatchObject({ code: 0 });
   const refused = await it.factory(['fork', 'r'], {
