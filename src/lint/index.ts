@@ -9,6 +9,7 @@ import { branchEdge } from './rules/branch-edge.ts';
 import { branchJoin } from './rules/branch-join.ts';
 import { branchRetry } from './rules/branch-retry.ts';
 import { callFile } from './rules/call-file.ts';
+import { callGuard } from './rules/call-guard.ts';
 import { callInput } from './rules/call-input.ts';
 import { callNesting } from './rules/call-nesting.ts';
 import { callReturn } from './rules/call-return.ts';
@@ -80,6 +81,7 @@ export const rules: readonly Rule[] = [
   callInput,
   callReturn,
   callSetting,
+  callGuard,
   holdoutRule,
   refusedCommand,
   needsSandbox,

@@ -345,6 +345,16 @@ const bad: readonly Row[] = [
   ['call-input', around('type=subgraph, graph_ref="x.dot", var.diff=1, var.nope=1'), 'var.nope'],
   ['call-input', around('type=subgraph, graph_ref="x.dot"'), '"x.dot"'],
   ['call-return', around('type=subgraph, graph_ref="x.dot", returns=nope'), 'nope'],
+  [
+    'call-guard',
+    around('type=subgraph, graph_ref="x.dot", var.diff=1, allowed_write_paths="src/"'),
+    'allowed_write_paths',
+  ],
+  [
+    'call-guard',
+    around('shape=house, stack.child_dotfile="x.dot", var.diff=1, requires_tool_success=true'),
+    'requires_tool_success',
+  ],
   ['call-setting', around('comment="called by another"', 'holdout="judge/";'), 'holdout'],
   ['duplicate-node', around('', 'a [prompt=x];'), 'a'],
   ['undeclared-node', whole(`${ends} build [label=x]; start -> biuld; build -> exit`), 'biuld'],
@@ -459,6 +469,13 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
       ] as const,
   ),
   ['call-setting', around('', 'holdout="judge/";')],
+  [
+    'call-guard',
+    around(
+      'type=subgraph, graph_ref="x.dot", var.diff=1, goal_gate=true, max_visits=2',
+      'node [allowed_write_paths="src/", label=x];',
+    ),
+  ],
   ['call-setting', around('comment="called by another"', 'goal=g; default_max_visits=3;')],
   ['reserved-id', whole(`${ends} ${'n'.repeat(200)} [label=x]; start -> ${'n'.repeat(200)} -> exit`)],
   ['reserved-id', whole(`${ends} workspaces [label=x]; start -> workspaces -> exit`)],
