@@ -1,7 +1,7 @@
 /** A run without any execution: outcomes are given, the router and the gates of real runs decide. Branches are walked one after
  *  another and meet at their join. */
 
-import { fanInType, fanOutType, regionJoinedAt } from '../core/branches.ts';
+import { regionJoinedAt } from '../core/branches.ts';
 import { isBranchLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import { callEndedAt, callResult } from '../core/call-ends.ts';
@@ -10,7 +10,7 @@ import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from '../core/decision.ts';
 import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
-import { type Graph, type Node, withoutItems } from '../core/graph.ts';
+import { fanInType, fanOutType, type Graph, type Node, withoutItems } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
 import { isJoinDecided, joinRules } from '../core/join.ts';
 import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';

@@ -1,9 +1,8 @@
 /** Where branches of a simulation begin and meet. */
-import { fanOutType } from '../core/branches.ts';
 import { asText } from '../core/context.ts';
 import type { StepFacts } from '../core/decision.ts';
 import { itemOf } from '../core/for-each.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { fanOutType, type Graph, type Node } from '../core/graph.ts';
 import { type JoinResult, joinResult, joinRules } from '../core/join.ts';
 import { own } from '../core/json.ts';
 import { forkOverItems } from '../core/lane-graph.ts';

@@ -1,13 +1,11 @@
 /** Why the branches of a fan-out do not meet: the edges that leave or enter one elsewhere than at its beginning and its join. Pure. */
-import type { Edge, Graph } from './graph.ts';
+import { type Edge, fanInType, type Graph } from './graph.ts';
 
 /** A graph with its edges by node, in the order of the text. */
 export type EdgesByNode = {
   readonly graph: Graph;
   readonly leaving: ReadonlyMap<string, readonly Edge[]>;
   readonly entering: ReadonlyMap<string, readonly Edge[]>;
-  /** The type of nodes that only join. */
-  readonly fanIn: string;
 };
 
 /** An edge that a branch must not have, and the join that it keeps the branch from. */
@@ -117,7 +115,7 @@ export function intendedJoin(
       const old = reached.get(id) ?? { branches: 0, steps: 0 };
       reached.set(id, { branches: old.branches + 1, steps: old.steps + steps });
     }
-  const joins = (id: string): boolean => edges.graph.nodes.get(id)?.type === edges.fanIn && !owned.has(id);
+  const joins = (id: string): boolean => edges.graph.nodes.get(id)?.type === fanInType && !owned.has(id);
   return [...reached]
     .filter(([id, { branches }]) => joins(id) || (branches > 1 && !targets.has(id)))
     .filter(([id]) => edges.graph.nodes.get(id)?.type !== 'exit')

@@ -6,13 +6,8 @@ import {
   type EdgesByNode,
   intendedJoin,
 } from './branch-problems.ts';
-import type { Edge, Graph } from './graph.ts';
+import { type Edge, fanInType, fanOutType, type Graph } from './graph.ts';
 import { postDominators } from './post-dominators.ts';
-
-/** The type of nodes whose edges are branches that run side by side. */
-export const fanOutType = 'parallel';
-/** The type of nodes that only join branches; a node of any other type may join some as well. */
-export const fanInType = 'parallel.fan_in';
 
 export type Region = {
   /** The fan-out. */
@@ -118,7 +113,7 @@ function edgesByNode(graph: Graph): EdgesByNode {
     for (const edge of graph.edges) edges.get(edge[end])?.push(edge);
     return edges;
   };
-  return { graph, leaving: by('from'), entering: by('to'), fanIn: fanInType };
+  return { graph, leaving: by('from'), entering: by('to') };
 }
 
 /** For a fan-out the nearest `tripleoctagon` that all paths of all branches pass, else the nearest such node. Since a node belongs

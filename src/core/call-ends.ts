@@ -1,9 +1,9 @@
 /** How calls end: what a called pipeline comes to, and what of it its caller gets. Pure. */
-import { isCallType, managerType } from './calls.ts';
+import { isCallType } from './calls.ts';
 import { evaluate, parseCondition } from './conditions.ts';
 import { conditionLookup } from './context.ts';
 import type { GateVerdict } from './gates.ts';
-import type { Graph, Node } from './graph.ts';
+import { type Graph, managerType, type Node } from './graph.ts';
 import { type Json, own, put } from './json.ts';
 import { type Context, emptyReport, failed, type Outcome, succeeded } from './outcome.ts';
 import { planKeys } from './policy/verification-plan.ts';

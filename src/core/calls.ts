@@ -1,7 +1,7 @@
 /** Calls: nodes that run another pipeline. What they say of it, and the pipelines in their places in a run. Pure. */
 import { isAbsolute, posix } from 'node:path';
 import { asText, inputKey } from './context.ts';
-import { type Edge, type Graph, graphsIn, idInRun, type Node } from './graph.ts';
+import { type Edge, type Graph, graphsIn, idInRun, managerType, type Node, subgraphType } from './graph.ts';
 import { own, put } from './json.ts';
 import { startOf } from './pipeline.ts';
 import type { Cursor, OpenedFork } from './records/fork.ts';
@@ -11,10 +11,6 @@ import { graphLimits } from './settings/limits.ts';
 import { type Attribute, type Attributes, present } from './settings/types.ts';
 import { withGraphSettings, withNodeSettings } from './settings/typing.ts';
 import { variablesOf } from './variables.ts';
-
-/** The node types of calls. */
-export const subgraphType = 'subgraph';
-export const managerType = 'stack.manager_loop';
 
 /** Whether nodes of this type call another pipeline. */
 export const isCallType = (type: string): boolean => type === subgraphType || type === managerType;

@@ -144,6 +144,13 @@ export const withoutItems = (id: string): string => id.replace(/\.\d+(?=\.|$)/g,
 
 /** The node type that waits for a time. */
 export const waitType = 'wait';
+/** The type of nodes whose edges are branches that run side by side. */
+export const fanOutType = 'parallel';
+/** The type of nodes that only join branches; a node of any other type may join some as well. */
+export const fanInType = 'parallel.fan_in';
+/** The node types of calls. */
+export const subgraphType = 'subgraph';
+export const managerType = 'stack.manager_loop';
 
 /** Whether nodes of this type ask an agent or a model. */
 export const isAgentType = (type: string): boolean => type === 'codergen' || type === 'prompt';
@@ -155,7 +162,7 @@ export const isCommandType = (type: string): boolean => type === 'tool' || type 
 const passiveTypes: readonly string[] = [
   ...['start', 'exit', 'conditional', 'wait.human', waitType],
   // They open forks or close them.
-  ...['parallel', 'parallel.fan_in', 'subgraph', 'stack.manager_loop'],
+  ...[fanOutType, fanInType, subgraphType, managerType],
 ];
 
 /** Whether nodes of this type work on the workspace: what a kind declares as `executable`, for readers of records. Own node types

@@ -1,7 +1,7 @@
 /** The outcomes that a join may have, for findings about the possible paths of runs. */
-import { fanInType, regionJoinedAt } from './branches.ts';
+import { regionJoinedAt } from './branches.ts';
 import { listOf } from './for-each.ts';
-import type { Graph, Node } from './graph.ts';
+import { fanInType, type Graph, type Node } from './graph.ts';
 import { joinRules } from './join.ts';
 import { anyClass, type PossibleOutcome, plainSuccess, possibleOutcome } from './possible-outcomes.ts';
 

@@ -1,7 +1,7 @@
 /** Decides what a run does next: `plan` before a node, `step` after it. Pure, so that a resume is the same loop entered in the
  *  middle. */
 
-import { fanOutType, regionsOf } from './branches.ts';
+import { regionsOf } from './branches.ts';
 import { isBranchLimit } from './budget/limits.ts';
 import { callEndedAt } from './call-ends.ts';
 import { conditionLookup, outputKeys } from './context.ts';
@@ -9,7 +9,7 @@ import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from
 import { escalationAt, modelsOf } from './escalation.ts';
 import { givenByEdge } from './fidelity.ts';
 import { exitGates, failureCode, type GateVerdict, gatesAfter, gatesBefore } from './gates.ts';
-import { type Graph, isAgentType, isOwnType, type Node, nodeOf, writtenId } from './graph.ts';
+import { fanOutType, type Graph, isAgentType, isOwnType, type Node, nodeOf, writtenId } from './graph.ts';
 import { type Json, own, put } from './json.ts';
 import { reachedJoin } from './lane-bounds.ts';
 import {

@@ -2,7 +2,7 @@
 
 import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
 import type { AgentReport } from '../core/contracts/agent.ts';
-import { type Graph, nodeIn, nodeOf } from '../core/graph.ts';
+import { fanOutType, type Graph, nodeIn, nodeOf } from '../core/graph.ts';
 import { type JsonObject, jsonIn, own } from '../core/json.ts';
 import { type Outcome, reasonOf } from '../core/outcome.ts';
 import { type PastExecution, type PreambleKind, preambleOf, type RunPast } from '../core/preamble.ts';
@@ -25,7 +25,7 @@ const mostLines = 400;
 const mostRead = 16 * 1024;
 
 /** Types of nodes that do nothing that a prompt has to say. */
-const silent: readonly string[] = ['start', 'exit', 'conditional', 'parallel'];
+const silent: readonly string[] = ['start', 'exit', 'conditional', fanOutType];
 
 /** A node that is about to ask its agent. */
 export type Asking = Pick<LayerContext, 'run' | 'node' | 'state'>;

@@ -1,9 +1,9 @@
 /** Calls: a node runs another pipeline in the same workspace, with a context that has only what the call hands to it. */
-import { fileAttributes, fileOfCall, inputsGiven, managerType, subgraphType } from '../core/calls.ts';
+import { fileAttributes, fileOfCall, inputsGiven } from '../core/calls.ts';
 import { parseCondition } from '../core/conditions.ts';
 import { kind, type NodeKind } from '../core/contracts/node-kind.ts';
 import type { CodeDescription, Diagnostic } from '../core/diagnostic.ts';
-import type { Graph, Node } from '../core/graph.ts';
+import { type Graph, managerType, type Node, subgraphType } from '../core/graph.ts';
 import { failed, succeeded } from '../core/outcome.ts';
 import { anyClass, plainSuccess, possibleOutcome } from '../core/possible-outcomes.ts';
 import { managerAttributes, subgraphAttributes } from '../core/settings/calls.ts';

@@ -1,6 +1,6 @@
 /** Where branches meet and nothing else happens: what the join makes of them is the outcome. */
-import { fanInType } from '../core/branches.ts';
 import { kind } from '../core/contracts/node-kind.ts';
+import { fanInType } from '../core/graph.ts';
 import { joinOutcomes } from '../core/join-outcomes.ts';
 import { succeeded } from '../core/outcome.ts';
 import { joinAttributes } from '../core/settings/join.ts';

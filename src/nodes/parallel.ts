@@ -1,6 +1,6 @@
 /** Begins branches that run side by side: every edge whose condition holds is one. */
-import { fanOutType } from '../core/branches.ts';
 import { kind } from '../core/contracts/node-kind.ts';
+import { fanOutType } from '../core/graph.ts';
 import { succeeded } from '../core/outcome.ts';
 import { plainSuccess } from '../core/possible-outcomes.ts';
 import { forEachAttributes } from '../core/settings/for-each.ts';

@@ -1,8 +1,8 @@
 /** Fan-outs, their branches and joins: tables of graphs, and laws over graphs that are put together or thrown. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { branchAt, branchProblems, fanOutType, regionJoinedAt, regionsOf } from '../../src/core/branches.ts';
-import type { Graph } from '../../src/core/graph.ts';
+import { branchAt, branchProblems, regionJoinedAt, regionsOf } from '../../src/core/branches.ts';
+import { fanOutType, type Graph } from '../../src/core/graph.ts';
 import { postDominators } from '../../src/core/post-dominators.ts';
 import { forkedGraph } from '../support/branches.ts';
 

@@ -1,7 +1,6 @@
 /** Graphs with fan-outs for a test, from their edges. */
 import { kinds } from '../../src/app/kinds.ts';
-import { fanInType, fanOutType } from '../../src/core/branches.ts';
-import type { Graph } from '../../src/core/graph.ts';
+import { fanInType, fanOutType, type Graph } from '../../src/core/graph.ts';
 import { forEachAttributes } from '../../src/core/settings/for-each.ts';
 import { typed } from '../../src/core/settings/typing.ts';
 import { readGraph } from '../../src/dot/read.ts';

@@ -1,7 +1,6 @@
 /** What the list of runs says of a run whose branches have not met yet. */
-import { fanOutType } from '../../core/branches.ts';
 import { branchesOf, type OpenBranch, openQuestions } from '../../core/fork.ts';
-import { allNodes, type Graph } from '../../core/graph.ts';
+import { allNodes, fanOutType, type Graph } from '../../core/graph.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { Question } from '../../core/records/question.ts';
 import { BranchSummary, failedBranches } from '../../run/branch-summary.ts';

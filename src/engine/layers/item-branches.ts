@@ -1,5 +1,5 @@
 /** Fan-outs over a list: the branches that begin, one for each item that the list has when the node runs. */
-import { fanOutType } from '../../core/branches.ts';
+import { fanOutType } from '../../core/graph.ts';
 import { forkOverItems } from '../../core/lane-graph.ts';
 import { failed } from '../../core/outcome.ts';
 import { expansionIn } from '../node-context.ts';

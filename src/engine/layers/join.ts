@@ -1,7 +1,7 @@
 /** Joins the branches of a fork where they meet: their files come into the workspace, what they did into the context. Then the node
  *  runs as what it is; where the join fails it does not. */
 
-import { fanInType } from '../../core/branches.ts';
+import { fanInType } from '../../core/graph.ts';
 import {
   isJoinKey,
   type JoinedBranch,

@@ -1,7 +1,7 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
-import { fanOutType, regionsAround } from '../../core/branches.ts';
+import { regionsAround } from '../../core/branches.ts';
 import { isGate, retryTarget } from '../../core/gates.ts';
-import type { Edge, Graph, Node } from '../../core/graph.ts';
+import { type Edge, fanOutType, type Graph, type Node } from '../../core/graph.ts';
 import { joinOutcomes, withJoinFailure } from '../../core/join-outcomes.ts';
 import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';
 import { restartsAt } from '../../core/rounds.ts';

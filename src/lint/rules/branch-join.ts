@@ -1,5 +1,6 @@
 /** The branches of every fan-out meet in one node. */
-import { branchProblems, fanOutType } from '../../core/branches.ts';
+import { branchProblems } from '../../core/branches.ts';
+import { fanOutType } from '../../core/graph.ts';
 import { listedNames } from '../flow/words.ts';
 import { finding, type Rule, type Subject } from '../rule.ts';
 

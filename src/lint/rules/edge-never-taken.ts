@@ -1,6 +1,5 @@
 /** Every edge can be taken: its condition can be true for an outcome of its source, and no other edge always wins. */
-import { fanOutType } from '../../core/branches.ts';
-import type { Edge } from '../../core/graph.ts';
+import { type Edge, fanOutType } from '../../core/graph.ts';
 import type { Finding } from '../../core/settings/repair.ts';
 import { allEdgeWords, choose, leavingEdgesOf } from '../flow/edges.ts';
 import { type Flow, flowOf, type Move, pathTo } from '../flow/reach.ts';

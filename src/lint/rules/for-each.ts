@@ -1,7 +1,7 @@
 /** A fan-out over a list has one branch, and says where the list is. */
-import { fanOutType, regionsOf } from '../../core/branches.ts';
+import { regionsOf } from '../../core/branches.ts';
 import { itemsUnread, listOf } from '../../core/for-each.ts';
-import type { Graph, Node } from '../../core/graph.ts';
+import { fanOutType, type Graph, type Node } from '../../core/graph.ts';
 import { references } from '../../core/references.ts';
 import { type Finding, withText } from '../../core/settings/repair.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';

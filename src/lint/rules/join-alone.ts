@@ -1,13 +1,6 @@
 /** A node that only joins branches has branches to join. */
-import {
-  branchAt,
-  branchesPast,
-  branchProblems,
-  fanInType,
-  fanOutType,
-  regionJoinedAt,
-} from '../../core/branches.ts';
-import type { Node } from '../../core/graph.ts';
+import { branchAt, branchesPast, branchProblems, regionJoinedAt } from '../../core/branches.ts';
+import { fanInType, fanOutType, type Node } from '../../core/graph.ts';
 import type { Repair } from '../../core/settings/repair.ts';
 import { present } from '../../core/settings/types.ts';
 import { finding, nodesOf, type Rule, type Subject } from '../rule.ts';

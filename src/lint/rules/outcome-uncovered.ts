@@ -1,6 +1,7 @@
 /** Every usual outcome of a node is taken by some edge. */
-import { branchAt, fanOutType } from '../../core/branches.ts';
+import { branchAt } from '../../core/branches.ts';
 import { retryTarget } from '../../core/gates.ts';
+import { fanOutType } from '../../core/graph.ts';
 import { type Finding, newEdge, type Repair } from '../../core/settings/repair.ts';
 import { type Flow, type FlowPlace, flowOf, type Move, missesGate, pathTo } from '../flow/reach.ts';
 import { limitedFindings, type Pending, proven } from '../flow/words.ts';

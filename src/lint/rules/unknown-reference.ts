@@ -1,7 +1,6 @@
 /** References in prompts and commands name declared variables, nodes of the graph or its goal. */
-import { fanOutType } from '../../core/branches.ts';
 import { isInItem, listOf } from '../../core/for-each.ts';
-import { type Graph, isAgentType, type Node } from '../../core/graph.ts';
+import { fanOutType, type Graph, isAgentType, type Node } from '../../core/graph.ts';
 import { humanGate, isHumanGate, questionKeys } from '../../core/human-gate.ts';
 import { nearest, nearestAmong } from '../../core/nearest.ts';
 import { mayLackGoal, nodeKeys, type Reference, references } from '../../core/references.ts';
