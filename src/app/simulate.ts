@@ -12,7 +12,7 @@ import { openedFork, viewOf } from '../core/fork.ts';
 import { truthGate } from '../core/gates.ts';
 import { fanInType, fanOutType, type Graph, type Node, withoutItems } from '../core/graph.ts';
 import { isHumanGate, usualOutcome } from '../core/human-gate.ts';
-import { isJoinDecided, joinRules } from '../core/join.ts';
+import { isJoinDecided, joinRulesIn } from '../core/join.ts';
 import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
 import { type Outcome, succeeded } from '../core/outcome.ts';
 import { openFailuresAfter } from '../core/overridden.ts';
@@ -181,8 +181,7 @@ class Walk {
     opened: RunState,
     { branches: cursors, ...fork }: Fork,
   ): { readonly state: RunState; readonly fork: Fork } | { readonly arrived: Arrived } {
-    const [fanOut, join] = [graph.nodes.get(fork.node), graph.nodes.get(fork.join)];
-    const rules = joinRules(fanOut?.settings ?? {}, join?.type === fanInType ? join.settings : {});
+    const rules = joinRulesIn(graph, fork);
     let state = opened;
     const branches: Record<string, Cursor> = { ...cursors };
     for (const id of Object.keys(cursors)) {
@@ -270,8 +269,7 @@ const failedEnd = (reason: string): BranchEnd => ({ ok: false, status: 'failed',
 /** What meets in a node: branches, or the end of a call. */
 function metAt(graph: Graph, node: Node, state: RunState): Met | undefined {
   const call = callEndedAt(state, node.id);
-  if (call === undefined)
-    return state.fork?.join === node.id ? metIn(graph, node, state, state.fork) : undefined;
+  if (call === undefined) return state.fork?.join === node.id ? metIn(graph, state, state.fork) : undefined;
   const { outcome } = callResult(graph, pipelineOfCall(graph, call.node), call);
   return { outcome, ends: [] };
 }

@@ -3,7 +3,7 @@ import { asText } from '../core/context.ts';
 import type { StepFacts } from '../core/decision.ts';
 import { itemOf } from '../core/for-each.ts';
 import { fanOutType, type Graph, type Node } from '../core/graph.ts';
-import { type JoinResult, joinResult, joinRules } from '../core/join.ts';
+import { type JoinResult, joinResult, joinRulesIn } from '../core/join.ts';
 import { own } from '../core/json.ts';
 import { forkOverItems } from '../core/lane-graph.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -22,8 +22,8 @@ export type Met = Pick<JoinResult, 'outcome'> & {
 };
 
 /** What becomes of the branches that meet in a node; no file conflicts with another. */
-export function metIn(graph: Graph, node: Node, { context }: RunState, fork: Fork): Met {
-  const rules = joinRules(graph.nodes.get(fork.node)?.settings ?? {}, node.settings);
+export function metIn(graph: Graph, { context }: RunState, fork: Fork): Met {
+  const rules = joinRulesIn(graph, fork);
   const branches = Object.entries(fork.branches).map(([id, cursor]) => ({
     id,
     end: cursor.ended ?? cancelledEnd,

@@ -2,7 +2,7 @@
 import { regionJoinedAt } from './branches.ts';
 import { listOf } from './for-each.ts';
 import { fanInType, type Graph, type Node } from './graph.ts';
-import { joinRules } from './join.ts';
+import { joinRulesIn } from './join.ts';
 import { anyClass, type PossibleOutcome, plainSuccess, possibleOutcome } from './possible-outcomes.ts';
 
 /** Too few branches have succeeded, or their files conflict. */
@@ -15,7 +15,7 @@ export function joinOutcomes(graph: Graph, node: Node): readonly PossibleOutcome
   const fanOut = graph.nodes.get(region?.node ?? '');
   if (region === undefined || fanOut === undefined) return [plainSuccess, joinFailure];
   const mayDiffer = region.branches.length > 1 || listOf(fanOut) !== undefined;
-  const isPart = mayDiffer && joinRules(fanOut.settings, node.settings).policy === 'wait_all';
+  const isPart = mayDiffer && joinRulesIn(graph, region).policy === 'wait_all';
   return [plainSuccess, ...(isPart ? [somePart] : []), joinFailure];
 }
 

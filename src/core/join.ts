@@ -1,5 +1,6 @@
 /** What a join makes of its branches: whether it succeeds, which of them count, and what later nodes find of them. Pure. */
 import { delta } from './context.ts';
+import { fanInType, type Graph, type Node } from './graph.ts';
 import { type Json, type JsonObject, own, put } from './json.ts';
 import {
   type Context,
@@ -28,8 +29,24 @@ export type JoinRules = {
 type Rules = Partial<Pick<NodeSettings, 'join_policy' | 'k' | 'quorum_fraction'>> &
   Partial<Pick<NodeSettings, 'error_policy' | 'merge' | 'merge_context'>>;
 
-/** The rules of a join: each as the fan-out says it, else as the join does. */
-export const joinRules = (fanOut: Rules, join: Rules): JoinRules => ({
+/** Where branches begin and where they meet. */
+type Meeting = { readonly node: string; readonly join: string };
+
+/** The nodes that may say the rules of a join, in the order in which they count: the fan-out, and a join that is nothing else. What a
+ *  node of another type says is about itself: it may be a fan-out too. */
+export function nodesWithRules(graph: Graph, { node, join }: Meeting): readonly Node[] {
+  const meets = graph.nodes.get(join);
+  const both = [graph.nodes.get(node), meets?.type === fanInType ? meets : undefined];
+  return both.flatMap((one) => one ?? []);
+}
+
+/** The rules of a join. */
+export function joinRulesIn(graph: Graph, meeting: Meeting): JoinRules {
+  const [first, second] = nodesWithRules(graph, meeting);
+  return rulesOf(first?.settings ?? {}, second?.settings ?? {});
+}
+
+const rulesOf = (fanOut: Rules, join: Rules): JoinRules => ({
   policy: fanOut.join_policy ?? join.join_policy ?? 'wait_all',
   k: fanOut.k ?? join.k,
   fraction: fanOut.quorum_fraction ?? join.quorum_fraction,

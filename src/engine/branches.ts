@@ -4,7 +4,7 @@ import { variablesGiven } from '../core/calls.ts';
 import type { Stop } from '../core/decision.ts';
 import { branchesOf, cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
 import type { Graph } from '../core/graph.ts';
-import { isJoinDecided, type JoinRules, joinRules } from '../core/join.ts';
+import { isJoinDecided, type JoinRules, joinRulesIn } from '../core/join.ts';
 import { laneBounds } from '../core/lane-bounds.ts';
 import { endsByTime, type SuspendedRun } from '../core/outcome.ts';
 import type { Cursor, Fork } from '../core/records/fork.ts';
@@ -74,12 +74,11 @@ class OpenBranches {
 
   constructor(outer: RunLane, fork: Fork, places: BranchPlaces, snapshot: Snapshot, runLane: RunEach) {
     const { graph } = outer.run;
-    const [fanOut, join] = [graph.nodes.get(fork.node), graph.nodes.get(fork.join)];
     this.#outer = outer;
     this.#runLane = runLane;
     this.#places = places;
-    this.#rules = joinRules(fanOut?.settings ?? {}, join?.settings ?? {});
-    this.#most = fanOut?.settings.max_parallel ?? defaultParallel;
+    this.#rules = joinRulesIn(graph, fork);
+    this.#most = graph.nodes.get(fork.node)?.settings.max_parallel ?? defaultParallel;
     this.#waiting = Object.keys(fork.branches).filter((id) => fork.branches[id]?.ended === undefined);
     this.#snapshot = snapshot;
   }

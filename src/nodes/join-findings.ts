@@ -1,8 +1,9 @@
 /** What a pipeline asks of its joins and cannot get. */
 import { regionsOf } from '../core/branches.ts';
 import type { CodeDescription, Diagnostic } from '../core/diagnostic.ts';
+import { listOf } from '../core/for-each.ts';
 import type { Graph, Node } from '../core/graph.ts';
-import { joinRules } from '../core/join.ts';
+import { joinRulesIn, nodesWithRules } from '../core/join.ts';
 import { present } from '../core/settings/types.ts';
 
 export const joinCodes: readonly CodeDescription[] = [
@@ -20,16 +21,14 @@ export const joinCodes: readonly CodeDescription[] = [
 export function joinFindings(node: Node, graph: Graph): readonly Diagnostic[] {
   const region = regionsOf(graph).get(node.id);
   if (region === undefined) return [];
-  const join = graph.nodes.get(region.join);
-  const { policy, k } = joinRules(node.settings, join?.settings ?? {});
+  const { policy, k } = joinRulesIn(graph, region);
   const many = region.branches.length;
   // The length of a list is known only when the run has it.
-  const isList =
-    present(node.attrs, 'for_each') !== undefined || present(node.attrs, 'foreach_key') !== undefined;
+  const isList = listOf(node) !== undefined;
   if (policy !== 'k_of_n' || (k !== undefined && (k <= many || isList))) return [];
-  const written = [node, join].flatMap((one) => (one === undefined ? [] : [one.attrs]));
+  const written = nodesWithRules(graph, region);
   const attribute = ['k', 'join_policy'].flatMap((key) =>
-    written.flatMap((attrs) => present(attrs, key) ?? []),
+    written.flatMap(({ attrs }) => present(attrs, key) ?? []),
   )[0];
   const message =
     k === undefined

@@ -316,3 +316,16 @@ test('a manager does not stop a pipeline with an unmet goal gate as a success', 
   expect(it.json(`${run}/result.json`).reason).toContain('goal gate call.a is not satisfied');
   expect((await verifyRun({ runDir: join(it.path, run), env: {} })).problems).toEqual([]);
 });
+
+test('a fan-out in which branches meet has its join_policy for its own branches alone', async () => {
+  const tool = (id: string) => `${id} [shape=parallelogram, tool_command="true"]`;
+  await using it = await joined(
+    { good: 'true', bad: 'false' },
+    {
+      rest: `meet [shape=component, join_policy=all_success]; ${tool('c')}; ${tool('d')}; last [shape=tripleoctagon]
+        meet -> {c d} -> last -> done`,
+    },
+  );
+  expect(it.code).toBe(0);
+  expect(await it.held()).toEqual([]);
+});

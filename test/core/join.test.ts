@@ -1,15 +1,18 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kinds } from '../../src/app/kinds.ts';
 import {
   isJoinDecided,
   type JoinedBranch,
   type JoinRules,
   joinResult,
-  joinRules,
+  joinRulesIn,
   successesNeeded,
 } from '../../src/core/join.ts';
 import type { Context } from '../../src/core/outcome.ts';
 import type { BranchEnd } from '../../src/core/records/fork.ts';
+import { typed } from '../../src/core/settings/typing.ts';
+import { readGraph } from '../../src/dot/read.ts';
 
 const usual: JoinRules = {
   policy: 'wait_all',
@@ -235,11 +238,21 @@ test.for([
   expect(joinResult(usual, branches, {}).outcome.updates['parallel.fan_in.best_id']).toBe(best);
 });
 
-test('each rule is that of the fan-out, else that of the join', () => {
-  const rules = joinRules(
-    { join_policy: 'k_of_n', merge_context: undefined },
-    { join_policy: 'quorum', k: 2, merge: 'none', merge_context: ['a'] },
-  );
-  expect(rules).toEqual({ ...usual, policy: 'k_of_n', k: 2, merge: 'none', lifted: ['a'] });
-  expect(joinRules({}, {})).toEqual(usual);
-});
+test.each([
+  ['tripleoctagon', { policy: 'k_of_n', k: 2, merge: 'none', lifted: ['a'] }],
+  // What it says is about its own branches.
+  ['component', { policy: 'k_of_n' }],
+] as const)(
+  'each rule is that of the fan-out, else that of its join if it is a tripleoctagon: %s',
+  (shape, rules) => {
+    const { graph } = readGraph(
+      'g.dot',
+      `digraph g { f [shape=component, join_policy=k_of_n]
+      j [shape=${shape}, join_policy=quorum, k=2, merge=none, merge_context=a] }`,
+    );
+    if (graph === undefined) throw new Error('a test graph does not read');
+    const { graph: read } = typed(graph, kinds);
+    expect(joinRulesIn(read, { node: 'f', join: 'j' })).toEqual({ ...usual, ...rules });
+    expect(joinRulesIn(read, { node: '', join: '' })).toEqual(usual);
+  },
+);

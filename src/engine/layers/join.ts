@@ -8,7 +8,7 @@ import {
   type JoinResult,
   type JoinRules,
   joinResult,
-  joinRules,
+  joinRulesIn,
 } from '../../core/join.ts';
 import { type Json, type JsonObject, own, put } from '../../core/json.ts';
 import { failed, type Outcome } from '../../core/outcome.ts';
@@ -61,7 +61,7 @@ class Join {
     private readonly fork: Fork,
   ) {
     const { run, graph, node } = context;
-    this.rules = joinRules(graph.nodes.get(fork.node)?.settings ?? {}, node.settings);
+    this.rules = joinRulesIn(graph, fork);
     this.shown = environmentOf(run, passedTo(run, node));
   }
 

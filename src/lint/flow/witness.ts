@@ -4,7 +4,7 @@
 import { regionsAround } from '../../core/branches.ts';
 import type { WitnessStep } from '../../core/diagnostic.ts';
 import type { Node } from '../../core/graph.ts';
-import { joinRules } from '../../core/join.ts';
+import { joinRulesIn } from '../../core/join.ts';
 import { type FailureClass, failed } from '../../core/outcome.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { nextAttempt, retryPolicyOf } from '../../core/retry.ts';
@@ -79,8 +79,9 @@ function fails(before: Move | undefined, { place }: Move): boolean {
   if (before?.giving.status !== 'fail' || !meets(before)) return false;
   const { graph } = place.fork;
   const [region] = regionsAround(graph, before.place.node.id);
-  const { policy } = joinRules(graph.nodes.get(region?.node ?? '')?.settings ?? {}, place.node.settings);
-  return region?.branches.length === 1 || policy === 'wait_all' || policy === 'all_success';
+  if (region === undefined) return false;
+  const { policy } = joinRulesIn(graph, region);
+  return region.branches.length === 1 || policy === 'wait_all' || policy === 'all_success';
 }
 
 /** Whether this outcome is possible: `requires_tool_success` can turn success into a failure. */
