@@ -2,7 +2,7 @@
 import { isCallType } from './calls.ts';
 import { evaluate, parseCondition } from './conditions.ts';
 import { conditionLookup } from './context.ts';
-import type { GateVerdict } from './gates.ts';
+import type { RunEnding } from './decision.ts';
 import { type Graph, managerType, type Node } from './graph.ts';
 import { type Json, own, put } from './json.ts';
 import { type Context, emptyReport, failed, type Outcome, succeeded } from './outcome.ts';
@@ -14,28 +14,26 @@ import type { Cursor, Fork } from './records/fork.ts';
 export const callEndedAt = ({ fork }: Pick<RunState, 'fork'>, node: string): Fork | undefined =>
   fork?.call === true && fork.join === node ? fork : undefined;
 
-/** Whether a manager ends its child after one of its executions, which has not led to an exit. */
+/** How a manager ends its child after one of its executions, which has not led to an exit, if it does. */
 export function managerEnd(
   { call }: Pick<Graph, 'call'>,
   { visits, visits_before = {} }: Pick<RunState, 'visits' | 'visits_before'>,
   after: { readonly context: Context; readonly outcome: Outcome; readonly isUnmet: boolean },
-): GateVerdict {
+): RunEnding | undefined {
   if (call?.node.type !== managerType) return undefined;
   const { node } = call;
   // As at an exit: no success with an unmet goal gate.
-  if (!after.isUnmet && stops(node, after)) return { end: { ok: true, exitNode: null, reason: '', code: 0 } };
+  if (!after.isUnmet && stops(node, after)) return { ok: true, exitNode: null, reason: '', code: 0 };
   const most = node.settings['manager.max_cycles'];
   const ids = Object.keys(visits).filter((id) => id.startsWith(`${node.id}.`));
   const made = ids.reduce((sum, id) => sum + (visits[id] ?? 0) - (own(visits_before, id) ?? 0), 1);
   if (made < most) return undefined;
   const times = `${made} ${made === 1 ? 'execution' : 'executions'}`;
   return {
-    end: {
-      ok: false,
-      exitNode: null,
-      reason: `max_cycles: node "${node.id}" has watched ${times} of its pipeline, which has not reached an exit, and its limit is ${most} (manager.max_cycles)`,
-      code: 1,
-    },
+    ok: false,
+    exitNode: null,
+    reason: `max_cycles: node "${node.id}" has watched ${times} of its pipeline, which has not reached an exit, and its limit is ${most} (manager.max_cycles)`,
+    code: 1,
   };
 }
 

@@ -105,7 +105,8 @@ function endByManager(crossing: Crossing): GateVerdict {
   if (lane?.call !== true || fork !== undefined || decision.do !== 'run' || lane.joins.has(decision.node))
     return undefined;
   const isUnmet = unmetGates(crossing).length > 0;
-  return managerEnd(graph, before, { context: change.now.context, outcome, isUnmet });
+  const ending = managerEnd(graph, before, { context: change.now.context, outcome, isUnmet });
+  return ending === undefined ? undefined : { end: ending };
 }
 
 const end = (reason: string, cause?: EndCause): GateVerdict => ({
