@@ -2,7 +2,6 @@
  *  another and meet at their join. */
 
 import { regionJoinedAt } from '../core/branches.ts';
-import { isBranchLimit } from '../core/budget/limits.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import { callEndedAt, callResult } from '../core/call-ends.ts';
 import { isCallType, openedCall, pipelineOfCall } from '../core/calls.ts';
@@ -102,7 +101,7 @@ class Walk {
       if (next.do !== 'execute') {
         if (next.do !== 'finish') return { state };
         const { ending } = next;
-        const isOwn = lane !== undefined && isBranchLimit(ending.reason);
+        const isOwn = lane !== undefined && ending.ofBranch === true;
         return isOwn ? { state, ended: failedEnd(ending.reason) } : { state, ending };
       }
       const { done, after } = this.execute({ graph, state, ...(lane === undefined ? {} : { lane }) }, next);

@@ -34,6 +34,7 @@ export function managerEnd(
     exitNode: null,
     reason: `max_cycles: node "${node.id}" has watched ${times} of its pipeline, which has not reached an exit, and its limit is ${most} (manager.max_cycles)`,
     code: 1,
+    ofBranch: true,
   };
 }
 

@@ -21,6 +21,8 @@ export type RunEnding = {
   readonly cause?: EndCause;
   /** True if a disk error ended the run. */
   readonly disk?: boolean;
+  /** True if a limit ends it that is not one of the whole run: in a branch it ends only the branch. */
+  readonly ofBranch?: true;
 };
 
 /** What ends a run, or stops it until it is resumed. */

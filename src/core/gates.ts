@@ -1,7 +1,7 @@
 /** The rules that keep a run from its next node: `gatesBefore` end it before a node starts, `gatesAfter` overrule the edge that a
  *  finished node leaves by. Each is a pure function of the state and of facts that were gathered before. */
 import { branchAt } from './branches.ts';
-import { capHit, spendHit } from './budget/limits.ts';
+import { capHit, type LimitHit, ofRun, spendHit } from './budget/limits.ts';
 import { callEndedAt, managerEnd } from './call-ends.ts';
 import type { NodeKind } from './contracts/node-kind.ts';
 import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
@@ -35,15 +35,15 @@ export type NodeEntry = {
 };
 
 /** Why the run ends before a node, in the order in which they are asked. */
-export const gatesBefore: readonly ((entry: NodeEntry) => string | undefined)[] = [
+export const gatesBefore: readonly ((entry: NodeEntry) => LimitHit | undefined)[] = [
   ({ state, facts }) => restartsSpent(state, facts.caps),
   visitsStepsAndTime,
-  ({ facts: { caps, spent, unpriced } }) => spendHit({ caps, spent, unpriced }, caps.unknown_cost),
-  unfixableFailure,
-  ({ facts }) => facts.replay,
+  ({ facts: { caps, spent, unpriced } }) => ofRun(spendHit({ caps, spent, unpriced }, caps.unknown_cost)),
+  (entry) => ofRun(unfixableFailure(entry)),
+  ({ facts }) => ofRun(facts.replay),
 ];
 
-function visitsStepsAndTime({ state, node, facts }: NodeEntry): string | undefined {
+function visitsStepsAndTime({ state, node, facts }: NodeEntry): LimitHit | undefined {
   const { caps, elapsedMs } = facts;
   return capHit(
     caps,

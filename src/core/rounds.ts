@@ -1,4 +1,5 @@
 /** Rounds of a run: an edge with `loop_restart` begins a new one at its target. Pure. */
+import type { LimitHit } from './budget/limits.ts';
 import type { StateChange } from './decision.ts';
 import type { Edge, Graph } from './graph.ts';
 import { own } from './json.ts';
@@ -63,8 +64,9 @@ export const restartCount = ({ restarts = 0, round_step, steps }: RunState): num
 export function restartsSpent(
   { restarts = 0, arrived, next_node }: RunState,
   { max_restarts: most }: Pick<Caps, 'max_restarts'>,
-): string | undefined {
+): LimitHit | undefined {
   if (restarts <= most) return undefined;
   const times = most === 1 ? 'once' : `${most} times`;
-  return `max_restarts: the edge ${arrived?.from} -> ${next_node} would restart the run again, which has restarted ${times}, and its limit is ${most} (max_restarts on the graph, --max-restarts)`;
+  const reason = `max_restarts: the edge ${arrived?.from} -> ${next_node} would restart the run again, which has restarted ${times}, and its limit is ${most} (max_restarts on the graph, --max-restarts)`;
+  return { reason, ofBranch: true };
 }

@@ -2,7 +2,6 @@
  *  middle. */
 
 import { regionsOf } from './branches.ts';
-import { isBranchLimit } from './budget/limits.ts';
 import { callEndedAt } from './call-ends.ts';
 import { conditionLookup, outputKeys } from './context.ts';
 import type { PlanFacts, RunEnding, RunPlan, StateChange, Step, StepFacts } from './decision.ts';
@@ -39,8 +38,8 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
   if (node === undefined || kind === undefined)
     throw new Error(`Internal: no node ${state.next_node} in a linted graph`);
   for (const gate of gatesBefore) {
-    const reason = gate({ graph, state, node, kind, facts });
-    if (reason !== undefined) return { do: 'finish', ending: failing(reason) };
+    const hit = gate({ graph, state, node, kind, facts });
+    if (hit !== undefined) return { do: 'finish', ending: { ...failing(hit.reason), ...hit } };
   }
   // A resume may have changed the goal; no node can.
   const goal = graph.settings.goal?.value;
@@ -143,9 +142,9 @@ function exitEnd(
   return so.decision.do === 'finish' ? branchEnd(so.decision.ending, change) : reachedJoin(change.outcome);
 }
 
-function branchEnd({ ok, reason }: RunEnding, { now }: StateChange): BranchEnd {
+function branchEnd({ ok, reason, ofBranch }: RunEnding, { now }: StateChange): BranchEnd {
   if (ok) return { ok, status: 'completed', reason: '', class: null };
-  return { ok, status: 'failed', reason, class: isBranchLimit(reason) ? 'budget' : classOf(now) };
+  return { ok, status: 'failed', reason, class: ofBranch === true ? 'budget' : classOf(now) };
 }
 
 const classOf = ({ last_outcome, last_failure }: StateChange['now']): BranchEnd['class'] =>

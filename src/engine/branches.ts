@@ -1,5 +1,4 @@
 /** Runs the branches of an open fork side by side, each as a lane, until all have ended or none can continue. */
-import { isBranchLimit } from '../core/budget/limits.ts';
 import { variablesGiven } from '../core/calls.ts';
 import type { Stop } from '../core/decision.ts';
 import { branchesOf, cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
@@ -177,7 +176,7 @@ class OpenBranches {
     const { stop, within, waits, cutMs, cutBranches, snapshot } = settled.end;
     if (stateOf(this.#outer).fork?.call === true) this.#snapshot = snapshot;
     const cut = cutMs === undefined ? {} : { cut_ms: cutMs };
-    const isRuns = stop?.do === 'finish' && !isBranchLimit(stop.ending.reason);
+    const isRuns = stop?.do === 'finish' && stop.ending.ofBranch !== true;
     if (waits === true) {
       if (this.#decided === undefined) this.#waiting.push(id);
       else await this.#cancelled(id);

@@ -1,5 +1,12 @@
 /** Checks the limits before each model call of an execution, and records what it spends. */
-import { type Limited, type NextCall, type SpendCaps, spendHit } from '../core/budget/limits.ts';
+import {
+  type Limited,
+  type LimitHit,
+  type NextCall,
+  ofRun,
+  type SpendCaps,
+  spendHit,
+} from '../core/budget/limits.ts';
 import { costOf, leastCostOf } from '../core/budget/prices.ts';
 import { type Spent, tokensOf, type Usage, withCall } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
@@ -46,17 +53,17 @@ export interface BudgetGuard {
   /** Records what nested runs have spent. */
   gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void>;
   /** Set when a limit of the run or the node is reached: the reason that ends the run. */
-  readonly stop: string | undefined;
+  readonly stop: LimitHit | undefined;
 }
 
 export const openBudgetGuard = (at: BudgetSetting): BudgetGuard => new CallDesk(at);
 
 class CallDesk implements BudgetGuard {
-  private stopped: string | undefined;
+  private stopped: LimitHit | undefined;
 
   constructor(private readonly at: BudgetSetting) {}
 
-  get stop(): string | undefined {
+  get stop(): LimitHit | undefined {
     return this.stopped;
   }
 
@@ -175,8 +182,12 @@ class CallDesk implements BudgetGuard {
   /** Why the call may not be made. A limit ends the run (`stop`), the reserve does not. */
   private forbidden({ own, run }: Limits, next: NextCall): string | undefined {
     const { caps, kept } = this.at;
-    this.stopped = spendHit(own, caps.unknown_cost, next) ?? spendHit(run, caps.unknown_cost, next);
-    return this.stopped ?? spendHit(run, caps.unknown_cost, next, kept);
+    const ofNode = spendHit(own, caps.unknown_cost, next);
+    this.stopped =
+      ofNode === undefined
+        ? ofRun(spendHit(run, caps.unknown_cost, next))
+        : { reason: ofNode, ofBranch: true };
+    return this.stopped?.reason ?? spendHit(run, caps.unknown_cost, next, kept);
   }
 
   private stampOf(attempt: number): Stamp {

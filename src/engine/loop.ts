@@ -132,7 +132,10 @@ const timeOf = ({ clock }: Run, { began }: Execution, { cut_ms = 0 }: RunState):
 const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' | 'waits' }>): Stop =>
   executed.kind === 'interrupted'
     ? { do: 'interrupt' }
-    : { do: 'finish', ending: failing(executed.reason, executed.disk) };
+    : { do: 'finish', ending: { ...failing(executed.reason, executed.disk), ...ofBranch(executed) } };
+
+const ofBranch = (executed: Pick<RunEnding, 'ofBranch'>): Pick<RunEnding, 'ofBranch'> =>
+  executed.ofBranch === true ? { ofBranch: true } : {};
 
 /** Waiting is no outcome: no edge takes it, and the resume asks the same question. */
 const asking = (before: RunState, question: Question): Stop => ({

@@ -156,7 +156,7 @@ export type ExecutionEnd =
   /** It waits for longer than the run stays awake. */
   | { readonly kind: 'waits'; readonly parked: SuspendedRun }
   /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
-  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean };
+  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean; readonly ofBranch?: true };
 
 export type Texts = {
   readonly variables: Readonly<Record<string, string>>;

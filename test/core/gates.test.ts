@@ -71,6 +71,19 @@ describe('before a node', () => {
     });
   });
 
+  test.for<[string, Partial<RunState>, Partial<PlanFacts>, true | undefined]>([
+    ['visits of the node', { visits: { a: 2 } }, {}, true],
+    ['time of the node', { node_ms: { a: 1000 } }, {}, true],
+    ['restarts', { restarts: 1 }, { caps: { ...now.caps, max_restarts: 0 } }, true],
+    ['steps of the run', { steps: 10_000 }, {}, undefined],
+    ['time of the run', {}, { caps: { ...now.caps, max_wall: 5 }, elapsedMs: 5 }, undefined],
+    // Whatever its words are.
+    ['a replay', {}, { replay: 'max_visits: node "a" ran 2 times' }, undefined],
+  ])('in a branch a limit on %s ends the branch or the run', ([, state, facts, ofBranch]) => {
+    const next = plan(graph, freshState('a', state), { ...now, ...facts });
+    expect(next.do === 'finish' ? next.ending.ofBranch : 'runs').toBe(ofBranch);
+  });
+
   test('a failure that no change fixes stops agents, and no other node', () => {
     expect(plan(graph, freshState('a', { last_failure: last }), now)).toMatchObject({ do: 'execute' });
   });

@@ -137,7 +137,7 @@ test('with tokens for two calls and a half the third is refused, in whatever ord
         'failed',
       ]);
       expect(costs.run()).toMatchObject({ calls: 2, input_tokens: 200 });
-      expect(desks[order[2] ?? 0]?.stop).toMatch(
+      expect(desks[order[2] ?? 0]?.stop?.reason).toMatch(
         /^max_tokens: the run has spent \d+ tokens.*the next call would send about 100 tokens/,
       );
     }),
@@ -151,7 +151,7 @@ test('a call that is refused for those of other branches says what these use', a
   await new Promise(setImmediate);
   await new Promise(setImmediate);
   expect(await ask(2)).toMatchObject({ kind: 'failed', class: 'budget' });
-  expect(desks[2]?.stop).toBe(
+  expect(desks[2]?.stop?.reason).toBe(
     'max_cost_usd: the run has spent 0 USD, calls in other branches use at least about 0.0002 USD, the next call would send about 0.0001 USD, and its limit is 0.00025 USD (max_cost_usd on the graph, --max-cost-usd)',
   );
   for (const end of ends) end({ kind: 'cancelled' });

@@ -177,7 +177,7 @@ test.for<readonly [string, string, Ends, Record<string, string>]>([
   [
     'has a limit that is reached',
     '',
-    { b: [new LimitReached('max_wall: node "b" took 9s')] },
+    { b: [new LimitReached({ reason: 'max_wall: node "b" took 9s', ofBranch: true })] },
     { b: 'failed: max_wall: node "b" took 9s' },
   ],
 ])('a branch whose node %s has failed, and the others end', async ([, more, ends, expected]) => {
@@ -192,7 +192,9 @@ test.for<readonly [string, string, Ends, Record<string, string>]>([
 
 test('a limit of the run ends it with all branches', async () => {
   await using it = await temp();
-  const end = await run(it.dir, three(), { b: [new LimitReached('max_cost_usd: the run has spent 2 USD')] });
+  const end = await run(it.dir, three(), {
+    b: [new LimitReached({ reason: 'max_cost_usd: the run has spent 2 USD' })],
+  });
   expect(end.ending.reason).toBe('max_cost_usd: the run has spent 2 USD');
   expect(end.state.visits).not.toHaveProperty('join');
 });

@@ -92,7 +92,7 @@ test('a limit that the first agent of a list has used up keeps the next one from
   const second = saying('two', answered(used('cheap', 0)));
   const report = await ask([saying('one', broken({ usage: used('m', 1.5) })).agent, second.agent]);
   expect(report).toMatchObject({ kind: 'failed', class: 'budget', spentBefore: [{ cost_usd: 1.5 }] });
-  expect(desk.stop).toContain('max_cost_usd: the run has spent 1.5 USD, and its limit is 1 USD');
+  expect(desk.stop?.reason).toContain('max_cost_usd: the run has spent 1.5 USD, and its limit is 1 USD');
   expect(second.asked).toEqual([]);
 });
 
@@ -101,7 +101,7 @@ test('an agent that failed without a word of what it used may have cost anything
   const second = saying('two', answered(used('cheap', 0)));
   await ask([saying('one', broken()).agent, second.agent]);
   expect(costs.run()).toMatchObject({ calls: 1, unknown_cost: 1 });
-  expect(desk.stop).toContain('the cost of 1 call is unknown');
+  expect(desk.stop?.reason).toContain('the cost of 1 call is unknown');
   expect(second.asked).toEqual([]);
 });
 
@@ -126,7 +126,10 @@ test('an agent of many calls receives before each what the limits leave, and whe
     modelFor: () => 'cheap',
     async work(task) {
       told.push(await task.budget?.(undefined, 10), await task.budget?.(used('cheap', null), 10));
-      told.push(await task.budget?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10), desk.stop);
+      told.push(
+        await task.budget?.({ ...used('cheap', null), output_tokens: 1_999_995 }, 10),
+        desk.stop?.reason,
+      );
       return answered(used('cheap', null));
     },
   };

@@ -17,7 +17,7 @@ describe('caps', () => {
     ['the last visit, step and moment', { ...node, visits: 2 }, { steps: 9, elapsedMs: 999 }, undefined],
     ['time of the node', { ...node, max_wall: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }, 'max_wall'],
   ] as const)('%s', ([, at, run, wanted]) => {
-    expect(capHit(caps, at, run)?.split(':')[0]).toBe(wanted);
+    expect(capHit(caps, at, run)?.reason.split(':')[0]).toBe(wanted);
   });
 
   const spent = { ...nothingSpent, calls: 1, cost_usd: 0.75, input_tokens: 90, output_tokens: 20 };
@@ -50,13 +50,22 @@ describe('caps', () => {
     }
   });
   test.for<[string | undefined, string | undefined]>([
-    [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 }), '--max-visits 6'],
-    [capHit(caps, node, { steps: 10, elapsedMs: 0 }), '--max-steps 20'],
-    [capHit({ max_steps: 1, max_wall: 90_000 }, node, { steps: 0, elapsedMs: 90_000 }), '--max-wall 180s'],
+    [capHit(caps, { ...node, visits: 3 }, { steps: 0, elapsedMs: 0 })?.reason, '--max-visits 6'],
+    [capHit(caps, node, { steps: 10, elapsedMs: 0 })?.reason, '--max-steps 20'],
+    [
+      capHit({ max_steps: 1, max_wall: 90_000 }, node, { steps: 0, elapsedMs: 90_000 })?.reason,
+      '--max-wall 180s',
+    ],
     // Parts of a second are written in milliseconds: rounded, the limit would be zero.
-    [capHit({ max_steps: 1, max_wall: 400 }, node, { steps: 0, elapsedMs: 900 }), '--max-wall 1600ms'],
-    [capHit({ max_steps: 1, max_wall: 1500 }, node, { steps: 0, elapsedMs: 1501 }), '--max-wall 3000ms'],
-    [capHit(caps, { ...node, max_wall: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 }), undefined],
+    [
+      capHit({ max_steps: 1, max_wall: 400 }, node, { steps: 0, elapsedMs: 900 })?.reason,
+      '--max-wall 1600ms',
+    ],
+    [
+      capHit({ max_steps: 1, max_wall: 1500 }, node, { steps: 0, elapsedMs: 1501 })?.reason,
+      '--max-wall 3000ms',
+    ],
+    [capHit(caps, { ...node, max_wall: 5, elapsedMs: 5 }, { steps: 0, elapsedMs: 0 })?.reason, undefined],
     [spendHit(purse({ max_cost_usd: 0.7 }), undefined), '--max-cost-usd 1.4'],
     [spendHit(purse({ max_tokens: 100 }), undefined), '--max-tokens 200'],
     [spendHit(purse({ max_cost_usd: 0 }), undefined), '--max-cost-usd 1.5'],
@@ -65,7 +74,10 @@ describe('caps', () => {
     // What was spent, taken or is to come may be far beyond the limit by then.
     [spendHit(purse({ max_cost_usd: 0.1 }), undefined), '--max-cost-usd 0.8'],
     [spendHit(purse({ max_tokens: 55 }), undefined), '--max-tokens 220'],
-    [capHit({ max_steps: 1, max_wall: 20_000 }, node, { steps: 0, elapsedMs: 100_000 }), '--max-wall 160s'],
+    [
+      capHit({ max_steps: 1, max_wall: 20_000 }, node, { steps: 0, elapsedMs: 100_000 })?.reason,
+      '--max-wall 160s',
+    ],
     [spendHit(purse({ max_tokens: 600 }), undefined, next, { usd: 0, tokens: 100 }), '--max-tokens 2400'],
     ['stage a failed: its limit is 5 (--max-steps)', undefined],
     [spendHit(purse({ max_cost_usd: 2 }), undefined, next), '--max-cost-usd 4'],

@@ -14,32 +14,45 @@ type NodeFacts = {
   readonly elapsedMs?: number;
 };
 
+/** Why a limit forbids the next execution. */
+export type LimitHit = {
+  readonly reason: string;
+  /** The limit is not that of the whole run: in a branch it ends only the branch. */
+  readonly ofBranch?: true;
+};
+
+/** A limit of the whole run, where one is reached. */
+export const ofRun = (reason: string | undefined): LimitHit | undefined =>
+  reason === undefined ? undefined : { reason };
+
 /** The limit that forbids one more execution of `node`, or undefined. */
 export function capHit(
   caps: Pick<Caps, 'max_steps' | 'max_wall'>,
   node: NodeFacts,
   run: { readonly steps: number; readonly elapsedMs: number },
-): string | undefined {
+): LimitHit | undefined {
   if (node.visits >= node.max_visits) {
     const since = node.restart === undefined ? '' : ` since restart ${node.restart}`;
-    return `max_visits: node "${node.id}" ran ${node.visits} times${since}, and its limit is ${node.max_visits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
+    const reason = `max_visits: node "${node.id}" ran ${node.visits} times${since}, and its limit is ${node.max_visits} (max_visits on the node, default_max_visits on the graph, --max-visits)`;
+    return { reason, ofBranch: true };
   }
   if (run.steps >= caps.max_steps) {
-    return `max_steps: the run made ${run.steps} steps, and its limit is ${caps.max_steps} (max_steps on the graph, --max-steps)`;
+    const reason = `max_steps: the run made ${run.steps} steps, and its limit is ${caps.max_steps} (max_steps on the graph, --max-steps)`;
+    return { reason };
   }
   if (caps.max_wall !== undefined && run.elapsedMs >= caps.max_wall) {
     const [took, limit] = inOneUnit(run.elapsedMs, caps.max_wall);
-    return `max_wall: the run took ${took}, and its limit is ${limit} (max_wall on the graph, --max-wall)`;
+    return {
+      reason: `max_wall: the run took ${took}, and its limit is ${limit} (max_wall on the graph, --max-wall)`,
+    };
   }
   if (node.max_wall !== undefined && (node.elapsedMs ?? 0) >= node.max_wall) {
     const [took, limit] = inOneUnit(node.elapsedMs ?? 0, node.max_wall);
-    return `max_wall: node "${node.id}" took ${took}, and its limit is ${limit} (max_wall on the node)`;
+    const reason = `max_wall: node "${node.id}" took ${took}, and its limit is ${limit} (max_wall on the node)`;
+    return { reason, ofBranch: true };
   }
   return undefined;
 }
-
-/** Whether the reason is that of a limit of a node or of restarts: in a branch it ends only the branch. */
-export const isBranchLimit = (reason: string): boolean => /^max_(?:restarts: |\w+: node ")/.test(reason);
 
 /** The flag that resumes a run which one of these limits has ended, with the limit doubled until the amounts in the reason
  *  are below it. Undefined for other reasons, and for a limit of a node, which is raised in the pipeline. */

@@ -1,5 +1,5 @@
 /** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
-import { capHit, keptOf, spendHit } from '../../core/budget/limits.ts';
+import { capHit, keptOf, ofRun, spendHit } from '../../core/budget/limits.ts';
 import { isGate } from '../../core/gates.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
@@ -44,8 +44,10 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
     }),
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
     outOfTime,
-    reached: () =>
-      outOfTime() ?? spendHit({ caps, spent: costs.run(), unpriced: costs.unpriced() }, caps.unknown_cost),
+    reached: () => {
+      const spent = { caps, spent: costs.run(), unpriced: costs.unpriced() };
+      return outOfTime() ?? ofRun(spendHit(spent, caps.unknown_cost));
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** The contract of a layer: a rule that surrounds every execution of a node. */
 
+import type { LimitHit } from '../../core/budget/limits.ts';
 import type { Usage } from '../../core/budget/usage.ts';
 import type { NodeContext, NodeKind } from '../../core/contracts/node-kind.ts';
 import type { NodeCounts } from '../../core/decision.ts';
@@ -29,9 +30,9 @@ export type ExecutionBudget = {
   /** Milliseconds left for an attempt, the part that is reserved for verification left out. */
   timeLeft(): number;
   /** Why the time of node or run is over, or undefined. */
-  outOfTime(): string | undefined;
+  outOfTime(): LimitHit | undefined;
   /** Why no further attempt may be made, or undefined. */
-  reached(): string | undefined;
+  reached(): LimitHit | undefined;
 };
 
 /** Executes a node, or an attempt at it. Whatever a node does is an outcome; a rejection ends the run. */
@@ -183,4 +184,8 @@ export const surrounded = (layers: readonly Layer[], innermost: Execute): Execut
   layers.reduceRight((next, layer) => layer(next), innermost);
 
 /** A limit of the run or of the node is reached: the run ends. */
-export class LimitReached extends Error {}
+export class LimitReached extends Error {
+  constructor(readonly hit: LimitHit) {
+    super(hit.reason);
+  }
+}
