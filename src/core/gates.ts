@@ -199,6 +199,8 @@ function redirect({ graph, facts: { lane } }: Crossing, gate: string, context: C
   return { target, context: { ...context, [key]: count + 1 } satisfies Record<string, Json> };
 }
 
+const forgives = ' (a condition such as outcome=fail on the edge forgives it)';
+
 /** No failure walks into a success by an unconditional edge. */
 function failureIntoExit(crossing: Crossing): GateVerdict {
   const { before, so } = crossing;
@@ -210,9 +212,11 @@ function failureIntoExit(crossing: Crossing): GateVerdict {
     unset.length === 0
       ? 'an unconditional edge'
       : `a condition on ${unset.join(', ')}, which nothing has set`;
+  // The reason of a call that failed so has the hint already.
+  const why = previous.reason.replaceAll(forgives, '');
   return failsAtExit(
     crossing,
-    `node ${before.last_completed_node} failed and reached the exit "${so.change.node}" by ${by}${previous.reason === '' ? '' : `: ${previous.reason}`} (a condition such as outcome=fail on the edge forgives it)`,
+    `node ${before.last_completed_node} failed and reached the exit "${so.change.node}" by ${by}${why === '' ? '' : `: ${why}`}${forgives}`,
   );
 }
 

@@ -288,6 +288,15 @@ test('a failure of the configuration ends the run, and a resume visits the node 
   expect(end.state.next_node).toBe('a');
 });
 
+test('how to forgive a failure is said once, however many calls it has come through', () => {
+  const forgives = ' (a condition such as outcome=fail on the edge forgives it)';
+  const inner = failed(`node c.a failed and reached the exit "c.done": boom${forgives}`, 'product');
+  const end = decided('a; exit [shape=Msquare]; a -> exit', ['a', 'subgraph', inner], exit);
+  const reason = end.do === 'finish' ? end.ending.reason : '';
+  expect(reason).toContain('node c.a failed and reached the exit "c.done": boom');
+  expect(reason.split(forgives)).toHaveLength(2);
+});
+
 test('a condition that is true by a key that nothing has set forgives no failure', () => {
   const ended = (condition: string) =>
     play(
