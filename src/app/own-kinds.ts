@@ -36,7 +36,7 @@ export async function ownKindsFor(folder: string, handed: readonly NodeModule[] 
 }
 
 /** Those that a program has handed in. */
-export const typesGiven = async (handed: readonly NodeModule[]): Promise<OwnKinds> =>
+const typesGiven = async (handed: readonly NodeModule[]): Promise<OwnKinds> =>
   typesAmong(await modulesGiven(handed));
 
 const modulesGiven = (handed: readonly NodeModule[]): Promise<readonly LoadedModule[]> =>
@@ -59,7 +59,7 @@ function typesAmong(modules: readonly LoadedModule[]): OwnKinds {
 }
 
 /** One module again, as a run has recorded it. */
-export async function ownKindIn(
+async function ownKindIn(
   path: string,
 ): Promise<{ readonly kind: NodeKind } | { readonly problem: Diagnostic }> {
   const loaded = await loadModule(path);

@@ -156,7 +156,7 @@ export const managerType = 'stack.manager_loop';
 export const isAgentType = (type: string): boolean => type === 'codergen' || type === 'prompt';
 
 /** Whether nodes of this type run a command and no agent. */
-export const isCommandType = (type: string): boolean => type === 'tool' || type === 'verification';
+const isCommandType = (type: string): boolean => type === 'tool' || type === 'verification';
 
 /** Types of factory that neither run a program nor ask an agent. */
 const passiveTypes: readonly string[] = [

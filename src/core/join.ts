@@ -210,7 +210,7 @@ function changesOf({ context }: JoinedBranch, base: Context): JsonObject {
 }
 
 /** The status of a branch in the words of outcomes, or `cancelled`. */
-export function branchStatus({ end, last }: JoinedBranch): OutcomeWord | 'cancelled' {
+function branchStatus({ end, last }: JoinedBranch): OutcomeWord | 'cancelled' {
   if (end.status === 'cancelled') return 'cancelled';
   if (!end.ok) return 'fail';
   return last === 'partial_success' ? last : 'success';

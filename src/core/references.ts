@@ -73,7 +73,7 @@ const referenceAt = (match: RegExpExecArray): Reference | undefined => {
 const kinds: readonly ReferenceKind[] = ['var', 'ctx', 'node', 'item', 'index'];
 
 /** Whether a reference has a value only in a branch of `for_each`. */
-export const asksItem = ({ kind }: Pick<Reference, 'kind'>): boolean => kind === 'item' || kind === 'index';
+const asksItem = ({ kind }: Pick<Reference, 'kind'>): boolean => kind === 'item' || kind === 'index';
 
 /** Every reference of a text, in order. `$${` makes none. `inItem`: in a branch of `for_each`. */
 export const references = (text: string, inItem = false): readonly Reference[] =>

@@ -9,7 +9,7 @@ import type { RunRecord } from '../core/records/visit.ts';
 import { linkOnce } from '../platform/files/link.ts';
 import { namesIn, readPlain } from '../platform/files/read.ts';
 
-export const noteFile = (runDir: string, note: number): string => join(layout(runDir).notes, `${note}.json`);
+const noteFile = (runDir: string, note: number): string => join(layout(runDir).notes, `${note}.json`);
 
 /** Bytes. */
 const mostOfNote = 1024 * 1024;

@@ -103,7 +103,7 @@ const smallContext = 4096;
 const period = 50;
 
 /** Whether a trace record of the `step`-th step repeats the whole context. */
-export const inFull = (context: Context, step: number): boolean =>
+const inFull = (context: Context, step: number): boolean =>
   step % period === 0 || Buffer.byteLength(JSON.stringify(context)) <= smallContext;
 
 /** `status.json`: the seven fields of every outcome, and the class of a failure. */

@@ -37,7 +37,7 @@ const mayFork = (graph: Graph | undefined): boolean =>
   graph !== undefined &&
   (graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType));
 
-export function openBranchesOf(
+function openBranchesOf(
   { checkpoint, open, records }: Pick<RunHistory, 'checkpoint' | 'open' | 'records'>,
   runs: boolean,
 ): OpenBranches {
