@@ -252,6 +252,8 @@ test('a fork, show, why, explain, simulate, replay and a script know nodes of ca
   });
   expect((await run(it)).code).toBe(1);
   expect((await it.verb(['show', 'r1', 'CALL.w@1'])).out).toContain('CALL.w');
+  // The call stands as its pipeline has ended, not as it has begun.
+  expect((await it.verb(['show', 'r1'])).out).toMatch(/^CALL +subgraph +1 .*✗ fail/m);
   expect((await it.verb(['why', 'r1'])).out).toContain('CALL.w');
   expect((await it.verb(['explain', 'CALL.w'], { pipeline: 'p.dot' })).out).toContain('c.dot:');
   expect((await it.verb(['simulate', 'p.dot'], { outcome: ['CALL.w=fail'] })).out).toContain('CALL.w');

@@ -109,9 +109,12 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
   // Reaching an exit succeeds as an execution, but the run failed there.
   const failedAt =
     ended?.ok === false && ended.exit_node !== null && !isOverridden(ended) ? visits.at(-1) : undefined;
+  const endOfCall = endsOfCalls(visits);
   let elapsed = 0;
   const rows = visits.map((visit): Omit<ExecutionRow, 'group'> => {
-    const { node, node_type, outcome, at, usage } = visit;
+    const { node, node_type, at, usage } = visit;
+    const decisive = endOfCall.get(visit) ?? visit;
+    const { outcome } = decisive;
     const took = Math.round(visit.took_ms ?? Math.max(0, visit.elapsed_ms - elapsed));
     elapsed = visit.elapsed_ms;
     const seen = events.of.get(executionName(visit));
@@ -129,12 +132,12 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       ...waitsOf(seen),
       model_ms: called?.ms ?? 0,
       class: outcome.status === 'fail' ? outcome.class : null,
-      reason: facts.withheld(node)
-        ? cleanReason(visit)
+      reason: facts.withheld(decisive.node)
+        ? cleanReason(decisive)
         : failedAt === visit
           ? (history.checkpoint.ended?.reason ?? '')
-          : wholeReason(visit),
-      notes: facts.withheld(node) ? '' : outcome.notes,
+          : wholeReason(decisive),
+      notes: facts.withheld(node) ? '' : visit.outcome.notes,
       cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
       usage: usage ?? null,
       next: endsHere(visit) ? null : visit.next_node,
@@ -145,6 +148,18 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
     };
   });
   return [...rows, ...openIn(facts).flatMap((open) => unfinished(facts, open, visits, calls) ?? [])];
+}
+
+/** The executions that ended calls, by those that began them: a call has the outcome of the pipeline that it calls. */
+function endsOfCalls(visits: readonly VisitRecord[]): ReadonlyMap<VisitRecord, VisitRecord> {
+  const open = new Map<string, VisitRecord>();
+  const ends = new Map<VisitRecord, VisitRecord>();
+  for (const visit of visits) {
+    const began = visit.joined === undefined ? undefined : open.get(visit.joined);
+    if (began !== undefined) ends.set(began, visit);
+    if (visit.fork?.call === true) open.set(visit.node, visit);
+  }
+  return ends;
 }
 
 type OpenExecution = {
