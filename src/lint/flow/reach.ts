@@ -97,11 +97,11 @@ function explore(subject: Subject): Flow | undefined {
       (place.type === fanOutType ? branchWaysOf : waysOf)(place.fork, giving).flatMap((way): Move[] => {
         if (way.edge !== undefined) routes.add(way.edge);
         const node = graph.nodes.get(way.edge?.to ?? '');
-        const move = { place, giving, way };
-        if (node === undefined) return [{ ...move, to: undefined }];
-        if (!meetsAt(graph, place.node.id, node.id)) return [{ ...move, to: placeOf(node, giving) }];
+        const move = (to: FlowPlace | undefined): Move => ({ place, giving, way, to });
+        if (node === undefined) return [move(undefined)];
+        if (!meetsAt(graph, place.node.id, node.id)) return [move(placeOf(node, giving))];
         const results = node.type === 'conditional' ? joinOutcomes(graph, node) : [giving];
-        return results.map((one) => ({ ...move, to: placeOf(node, one, true) }));
+        return results.map((one) => move(placeOf(node, one, true)));
       }),
     );
   const first = placeOf(start, plainSuccess);
@@ -163,9 +163,11 @@ export function pathBetween(
     if (place === undefined) break;
     for (const move of place.moves) {
       const { to } = move;
-      if (to === undefined || !may(move)) continue;
-      if (ends(move)) return back(came, move);
-      if (came.has(to)) continue;
+      if (to === undefined) continue;
+      const isEnd = ends(move);
+      // Most outcomes of a node lead to one place: `may` costs more than to see that.
+      if ((!isEnd && came.has(to)) || !may(move)) continue;
+      if (isEnd) return back(came, move);
       came.set(to, move);
       open.push(to);
     }
