@@ -26,7 +26,7 @@ import { graphLimits } from '../core/settings/limits.ts';
 import { plan, step } from '../core/step.ts';
 import { failureFacts } from '../engine/feedback.ts';
 import { openedAnew, stateAfter } from '../run/visits.ts';
-import { kinds } from './kinds.ts';
+import { kindsOf } from './kinds.ts';
 import { limitsOf } from './limits.ts';
 import { cancelledEnd, type Met, metIn, opensList } from './simulated-branches.ts';
 
@@ -91,6 +91,7 @@ class Walk {
     private readonly most: number,
   ) {
     const caps = limitsOf({}, graph);
+    const kinds = kindsOf(graph);
     this.facts = { kinds, caps, elapsedMs: 0, spent: nothingSpent, unpriced: [], interrupted: false };
   }
 

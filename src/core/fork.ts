@@ -147,7 +147,7 @@ export function openedFork(
   for (const { id, set, fresh } of opened.branches) {
     const given = Object.keys(set ?? {});
     const origins = fresh === true ? {} : { ...at.origins };
-    // Nobody vouches for a key that the fork has set.
+    // A key that the fork has set comes from no tool and no agent.
     for (const key of given) delete origins[key];
     put(branches, id, {
       context: { ...(fresh === true ? {} : at.context), ...set },

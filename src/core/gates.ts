@@ -225,7 +225,7 @@ function spentGoalGate(crossing: Crossing): GateVerdict {
   const { so, facts } = crossing;
   if (successOf(so) === undefined && !reachesJoin(crossing)) return undefined;
   const way = ({ gate }: Unmet): Redirect => redirect(crossing, gate, so.change.now.context);
-  // A gate without a target in its branch is looked at once more at the exit; nobody looks again at one of a call.
+  // A gate without a target in its branch is looked at once more at the exit, one of a call is not.
   const isFinal = (one: Unmet): boolean =>
     facts.lane === undefined || facts.lane.call === true || way(one).why !== '';
   const first = unmetGates(crossing).find(isFinal);

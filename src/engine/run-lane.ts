@@ -47,7 +47,7 @@ export class RunProgress {
 
   set state(state: RunState) {
     this.#state = state;
-    for (const tell of this.#onNext.splice(0)) tell();
+    for (const resolve of this.#onNext.splice(0)) resolve();
   }
 
   /** Settles when the next line is committed. */

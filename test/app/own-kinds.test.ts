@@ -33,7 +33,7 @@ const foundIn = async (it: Pick<House, 'path'>) =>
 const says = module(`await context.workspace.write('said.txt', word);
   return succeeded({ notes: word, updates: { 'my.word': word } });`);
 
-test('a run executes a node of an own type as any other: outcome, workspace, artifacts, hash in the manifest', async () => {
+test('a run executes a node of an own type like all others: outcome, workspace, artifacts, hash in the manifest', async () => {
   await using it = await project(says);
   const ended = await start(it);
   expect(ended.code, ended.err).toBe(0);
@@ -70,6 +70,13 @@ test('a shape of an own type stands for it, and its attributes are typed', async
   expect(found.map(({ code, message }) => [code, message])).toEqual([
     ['unknown-attribute', expect.stringContaining('wrd')],
   ]);
+});
+
+test('simulate walks a pipeline with a node of an own type', async () => {
+  await using it = await project(says);
+  const walked = await it.verb(['simulate', 'p.dot']);
+  expect(walked.code, walked.err).toBe(0);
+  expect(walked.out).toMatch(/mine/);
 });
 
 test.for([

@@ -32,12 +32,12 @@ function clusterOf(region: Region, all: readonly Region[]): Cluster {
 
 function branchOf({ id, nodes }: Region['branches'][number], all: readonly Region[]): Cluster {
   const inner = all.filter(({ within }) => within === id);
-  const taken = new Set(inner.flatMap(({ branches }) => branches.flatMap((branch) => branch.nodes)));
+  const nested = new Set(inner.flatMap(({ branches }) => branches.flatMap((branch) => branch.nodes)));
   return {
     id: `branch-${id}`,
     kind: 'branch',
     label: id,
-    nodes: nodes.filter((node) => !taken.has(node)),
+    nodes: nodes.filter((node) => !nested.has(node)),
     inner: inner.map((region) => clusterOf(region, all)),
   };
 }
