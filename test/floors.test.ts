@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const belowApp = [
   ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'contents', 'lint', 'nodes', 'holdout'],
-  ...['scenarios', 'planner', 'builder', 'engine', 'verify'],
+  ...['fleet', 'scenarios', 'planner', 'builder', 'engine', 'verify'],
 ];
 
 /** Room → the rooms that it may import. A file directly in `src/` is a separate room. */
@@ -22,10 +22,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   lint: ['dot', 'core'],
   nodes: ['platform', 'core'],
   holdout: ['workspace', 'run', 'platform', 'core'],
+  fleet: ['run', 'platform', 'core'],
   scenarios: ['platform', 'core'],
   planner: ['platform', 'core'],
   builder: ['git', 'workspace', 'run', 'platform', 'core'],
-  engine: ['holdout', 'workspace', 'run', 'dot', 'platform', 'core'],
+  engine: ['fleet', 'holdout', 'workspace', 'run', 'dot', 'platform', 'core'],
   verify: ['holdout', 'git', 'workspace', 'run', 'dot', 'platform', 'core'],
   app: belowApp,
   web: ['app', ...belowApp],

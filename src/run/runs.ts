@@ -10,7 +10,7 @@ import { once } from '../core/once.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { layout } from '../core/records/layout.ts';
 import { type Manifest, manifestSchema } from '../core/records/manifest.ts';
-import { runIdForm } from '../core/records/names.ts';
+import { folded, runIdForm, sharedFolders } from '../core/records/names.ts';
 import { journalVersion } from '../core/records/visit.ts';
 import { BadJsonRecord } from '../platform/files/json-record.ts';
 import { readPlain } from '../platform/files/read.ts';
@@ -22,8 +22,12 @@ import { messageOf, otherVersion, schemaProblems, type Unreadable, unreadableFil
 const longestId = 100;
 
 /** Why a new run cannot have that id, or undefined. */
-export const newRunIdProblem = (id: string): string | undefined =>
-  backOf(id) === 1 ? `"${id}" names the run that was started last` : validRunId(id);
+export function newRunIdProblem(id: string): string | undefined {
+  if (backOf(id) === 1) return `"${id}" names the run that was started last`;
+  if (Object.values(sharedFolders).some((name) => name === folded(id)))
+    return `"${id}" is the name of a folder that all runs share`;
+  return validRunId(id);
+}
 
 /** Why a run id is invalid, or undefined. An id is a directory name: it must not lead out of the runs directory, nor look
  *  like an option or a hidden file. */

@@ -58,6 +58,11 @@ describe('a run id', () => {
     expect(newRunIdProblem('latest-1')).toBeUndefined();
   });
 
+  test.for(['queue', 'Holds', 'spend', 'schedules'])('that names the shared folder %s is refused', (id) => {
+    expect(newRunIdProblem(id)).toBe(`"${id}" is the name of a folder that all runs share`);
+    expect(newRunIdProblem(`${id}-1`)).toBeUndefined();
+  });
+
   test('of a new run is a ULID of the current time', () => {
     const at = (ms: number): Clock => ({ ...realClock, now: () => new Date(ms) });
     const [early, late] = [newRunId(at(1_700_000_000_000)), newRunId(at(1_700_000_000_001))];

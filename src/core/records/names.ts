@@ -55,6 +55,14 @@ export const nodeId = once(() => z.string().regex(nodeIdForm, 'is not a node id'
 export const runIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 export const runId = once(() => z.string().regex(runIdForm, 'is not a run id'));
 
+/** Folders of the runs directory that its runs share: no new run can have such an id. */
+export const sharedFolders = {
+  queue: 'queue',
+  holds: 'holds',
+  spend: 'spend',
+  schedules: 'schedules',
+} as const;
+
 /** The name of a file in a known folder. */
 export const fileName = once(() => z.string().regex(/^(?!\.{1,2}$)[^/\0]+$/, 'is not a file name'));
 
