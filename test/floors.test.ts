@@ -29,9 +29,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   engine: ['fleet', 'holdout', 'workspace', 'run', 'dot', 'platform', 'core'],
   verify: ['holdout', 'git', 'workspace', 'run', 'dot', 'platform', 'core'],
   app: belowApp,
-  web: ['app', ...belowApp],
-  cli: ['web', 'app', ...belowApp],
-  'index.ts': ['web', 'app', ...belowApp],
+  keeper: ['app', ...belowApp],
+  web: ['keeper', 'app', ...belowApp],
+  cli: ['web', 'keeper', 'app', ...belowApp],
+  'index.ts': ['web', 'keeper', 'app', ...belowApp],
 };
 
 /** What the pure room may import besides its own files. */

@@ -32,7 +32,12 @@ export const jobSchema = once(() =>
       .describe('Arguments of `factory run` and `factory resume`, without run id and runs directory'),
     after: z.string().exactOptional().describe('Run id of the job that has to leave the queue first'),
     reason: z
-      .object({ kind: z.enum(jobReasons), text: z.string(), at: z.string() })
+      .object({
+        kind: z.enum(jobReasons),
+        text: z.string(),
+        at: z.string().describe('When it was put there'),
+        until: z.string().exactOptional().describe('Until when it sleeps'),
+      })
       .exactOptional()
       .describe('Why it is not due, or was not; in words for people'),
     crash: z

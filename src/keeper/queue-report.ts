@@ -1,0 +1,93 @@
+/** What people see of the queue: its jobs, its workers, and what holds what back. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { placeWords } from '../app/acts.ts';
+import { type InspectHost, type OpenRunList, openRunList } from '../app/inspect/rows.ts';
+import type { RunRow } from '../app/inspect/shapes.ts';
+import { typedCommand } from '../app/typed-command.ts';
+import type { JobQueue } from '../core/contracts/job-queue.ts';
+import type { QueuedJob } from '../core/records/job.ts';
+import type { QueueJobRow, QueueReport } from '../core/records/queue-report.ts';
+import { namedRun } from '../run/runs.ts';
+import { noWorker, type QueueFacts, whyNotRunning } from './held-back.ts';
+
+/** Where the queue is looked at from. */
+export type QueueViewHost = InspectHost & {
+  /** Absolute. */
+  readonly runsDir: string;
+  /** The rows of the runs, for a process that asks often. */
+  readonly runs?: OpenRunList;
+};
+
+/** What `factory queue` and the endpoint answer with. Reads only. */
+export async function queueReport(
+  queue: Pick<JobQueue, 'place' | 'list'>,
+  host: QueueViewHost,
+): Promise<QueueReport> {
+  const { runsDir, clock } = host;
+  const runs = host.runs ?? openRunList(runsDir, host);
+  const queued = await queue.list();
+  const facts: QueueFacts & Pick<QueueReport, 'schedules' | 'holds'> = {
+    ...{ workers: [], schedules: [], holds: [], caps: [] },
+    titles: new Map(queued.map(({ job }) => [job.run_id, job.title])),
+  };
+  const { workers, schedules, holds, caps } = facts;
+  const jobs: QueueJobRow[] = [];
+  let waiting = 0;
+  for (const one of queued) {
+    const before = one.state === 'waiting' ? waiting++ : 0;
+    const why = whyNotRunning(one, before, facts);
+    const isLooked = one.state === 'running' || one.state === 'held';
+    const id = one.job.run_id;
+    const run = isLooked && existsSync(join(runsDir, id)) ? await runs.row(id) : undefined;
+    jobs.push({
+      ...rowOf(one, clock.now()),
+      why,
+      status: run?.status ?? null,
+      next: nextOf(one, run, why, host),
+    });
+  }
+  return {
+    schema_version: 1,
+    at: clock.now().toISOString(),
+    ...{ runs_dir: runsDir, place: queue.place, counts: countsOf(queued) },
+    ...{ jobs, workers: [...workers], schedules, holds, caps: [...caps] },
+  };
+}
+
+/** How many jobs are in each state. */
+export function countsOf(queued: readonly Pick<QueuedJob, 'state'>[]): QueueReport['counts'] {
+  const counts = { running: 0, waiting: 0, later: 0, held: 0 };
+  for (const { state } of queued) counts[state]++;
+  return counts;
+}
+
+function rowOf(queued: QueuedJob, now: Date): Omit<QueueJobRow, 'why' | 'status' | 'next'> {
+  const { job, state } = queued;
+  return {
+    ...{ run_id: job.run_id, title: job.title, state, priority: job.priority, labels: [...job.labels] },
+    ...{ submitted_at: job.submitted_at, submitted_by: job.submitted_by },
+    reason: state === 'later' || state === 'held' ? (job.reason?.kind ?? null) : null,
+    due_at: state === 'later' ? queued.due_at : null,
+    waited_ms: state === 'waiting' ? Math.max(0, now.getTime() - dueSince(queued)) : null,
+    after: job.after ?? null,
+    worker: state === 'running' ? queued.worker : null,
+    since: state === 'running' ? queued.since : null,
+    taken_over: job.taken_over ?? 0,
+  };
+}
+
+/** Since when a waiting job is due: its submission, or the last time that it was put to sleep or woke. */
+const dueSince = ({ job: { submitted_at, reason } }: QueuedJob): number =>
+  Math.max(...[submitted_at, reason?.at, reason?.until].map((at) => Date.parse(at ?? '') || 0));
+
+/** What a person has to do. */
+function nextOf(queued: QueuedJob, run: RunRow | undefined, why: string, host: QueueViewHost): string {
+  const { job, state } = queued;
+  const program = host.called?.program ?? 'factory';
+  if (state === 'waiting' && why === noWorker)
+    return typedCommand(program, ['keep', ...placeWords(host.runsDir, host.cwd)]);
+  if (state !== 'held' || job.reason?.kind === 'after') return '';
+  if (job.reason?.kind === 'question' && run?.question?.answer === null) return run.next;
+  return `${program} queue move ${namedRun(join(host.runsDir, job.run_id), host.cwd)} --now`;
+}

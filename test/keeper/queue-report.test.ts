@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { QueuedJob } from '../../src/core/records/job.ts';
+import { queueReportSchema } from '../../src/core/records/queue-report.ts';
+import { queueReport } from '../../src/keeper/queue-report.ts';
+import { handClock } from '../support/clock.ts';
+
+const runsDir = mkdtempSync(join(tmpdir(), 'factory-queue-'));
+afterAll(() => rmSync(runsDir, { recursive: true, force: true }));
+
+const clock = handClock();
+const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000).toISOString();
+const job = (run_id: string, more: Partial<QueuedJob['job']> = {}) => ({
+  ...{ schema_version: 1 as const, run_id, title: `The ${run_id}`, priority: 0, submitted_at: at(-60) },
+  ...{ submitted_by: 'ada', labels: [], request: { cwd: '/w', run: ['a.dot'], resume: [] }, ...more },
+});
+const report = (jobs: readonly QueuedJob[]) =>
+  queueReport({ place: 'folder', list: async () => jobs }, { runsDir, clock, cwd: '/elsewhere' });
+
+test('the report counts the jobs, and says of each what it waits for and what to do', async () => {
+  const made = await report([
+    { job: job('soon'), state: 'waiting' },
+    {
+      job: job('night', { reason: { kind: 'not_before', text: 'not before 22:00', at: at(-60) } }),
+      ...{ state: 'later', due_at: at(3600) },
+    },
+    {
+      job: job('mine', { reason: { kind: 'person', text: 'held by ada', at: at(-30) } }),
+      state: 'held',
+    },
+  ]);
+  expect(() => queueReportSchema().parse(made)).not.toThrow();
+  expect(made.counts).toEqual({ running: 0, waiting: 1, later: 1, held: 1 });
+  expect(made.jobs.map(({ run_id, why, next, due_at }) => [run_id, why, next, due_at])).toEqual([
+    ['soon', 'no worker runs', `factory keep --runsdir ${runsDir}`, null],
+    ['night', 'not before 22:00', '', at(3600)],
+    ['mine', 'held by ada', `factory queue move mine --runsdir ${runsDir} --now`, null],
+  ]);
+});
+
+test('a job that was asleep waits since it is due, not since it was submitted', async () => {
+  const reason = { kind: 'quota', text: '', at: at(-50), until: at(-10) } as const;
+  const made = await report([
+    { job: job('new'), state: 'waiting' },
+    { job: job('woken', { reason }), state: 'waiting' },
+  ]);
+  expect(made.jobs.map(({ waited_ms }) => waited_ms)).toEqual([60_000, 10_000]);
+});
