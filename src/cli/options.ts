@@ -1,5 +1,6 @@
 /** The options of the verbs: how each is written, what its help says, and what its value becomes. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Environment } from '../core/contracts/process.ts';
 import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { flagOfSetting, runSettings, type SettingName, settingNames } from '../core/settings/run.ts';
@@ -105,6 +106,21 @@ export const point = (flag: string) => (value: string) => {
 
 export const runsdir = (about = 'directory of the runs (default: .factory/runs)') =>
   option('--runsdir <dir>', about, notEmpty);
+/** Where the queue is, of every verb that uses it. */
+export const dbOption = () =>
+  option(
+    '--db <url>',
+    'the queue of the runs directory is in this PostgreSQL database (also: FACTORY_DB)',
+    notEmpty,
+  );
+/** The database that a verb names, or its environment. */
+export const databaseUrlOf = (
+  { db }: { readonly db?: string },
+  { env }: { readonly env: Environment },
+): string | undefined => {
+  const url = db ?? env['FACTORY_DB']?.trim();
+  return url === '' ? undefined : url;
+};
 export const runIdOption = (about = 'id of the run (default: a ULID)') => option('--run-id <id>', about);
 export const json = (about = 'print the result as JSON') => option('--json', about);
 export const noColor = () => option('--no-color', 'disable colors (also: NO_COLOR)');

@@ -32,6 +32,8 @@ export interface JobQueue {
   takeOver(request: ClaimRequest): Promise<readonly (QueuedJob & { readonly from: string })[]>;
   /** Says that this worker lives and still has these jobs. Answers those that it has no longer. */
   extend(runIds: readonly string[]): Promise<readonly string[]>;
+  /** Jobs of this worker that it has to put back when a node of theirs ends: a database lets one worker have a job for a day. */
+  overdue(): readonly string[];
   /** Removes a job that this worker has. A second call changes nothing. */
   finish(runId: string): Promise<void>;
   /** Puts a job that this worker has back, with its changed record. A second call changes nothing. */

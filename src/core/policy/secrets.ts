@@ -164,11 +164,15 @@ const severalSecrets = /^(?:KEYS|COOKIES)$|(?:APIKEYS|TOKENS|SECRETS|WEBHOOKS)$/
 /** Of a plural, such a value is a number of things or a switch: `MAX_TOKENS=4096`, `USE_COOKIES=true`. */
 const countOrSwitch = /^(?:[\d_.,]*[km]?|true|false|yes|no|on|off)$/i;
 
+/** Variables of the engine that hold secrets: what signs notices, and the address of the queue with its password. */
+const ownSecret = /^FACTORY_(?:NOTIFY_SECRET|DB)$/;
+
 /** Whether the engine set a variable of this name, or reads it as a setting. */
-const isOwnName = (name: string): boolean => ownName.test(name) && name !== 'FACTORY_NOTIFY_SECRET';
+const isOwnName = (name: string): boolean => ownName.test(name) && !ownSecret.test(name);
 
 /** Whether a name says that the value is a secret. */
 function saysSecret(name: string, value: string): boolean {
+  if (ownSecret.test(name)) return true;
   if (/^(?:OLD)?PWD$/i.test(name) || (ofNpm.test(name) && !npmCredential.test(name))) return false;
   const words = wordsOf(name);
   if (words.some((word, at) => secretWord.test(word) || (word === 'PW' && !isPrefix(words, at)))) return true;

@@ -165,6 +165,13 @@ test('a variable that is named as a secret is withheld, and one that an agent de
   });
 });
 
+test('the address of the queue is withheld, with or without a password in it, and its password is masked', () => {
+  const withPassword = { FACTORY_DB: 'postgres://nightly:correct-horse@db.example.org/factory' };
+  expect(environmentWithSecrets(withPassword, {})).toMatchObject({ env: {}, mask: ['correct-horse'] });
+  const without = { FACTORY_DB: 'postgres://db.example.org/factory' };
+  expect(environmentWithSecrets(without, {})).toMatchObject({ env: {}, withheld: ['FACTORY_DB'] });
+});
+
 test('FACTORY_SECRETS takes names with commas between them', () => {
   expect(namedSecrets({ FACTORY_SECRETS: ' LOGIN, my-app.id,' })).toEqual({ names: ['LOGIN', 'my-app.id'] });
   expect(namedSecrets({})).toEqual({ names: [] });
