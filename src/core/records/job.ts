@@ -6,10 +6,11 @@ import { once } from '../once.ts';
 export const priorityBound = 999;
 
 /** Why a job is not due. `person`: a user put it on hold. `stopped`: a person stopped its run. `question`: the run asks one.
- *  `attention`: its run cannot continue by itself. `after`: another job goes first. `not_before`: the time of its submission. The
- *  others are what its run is suspended for. */
+ *  `attention`: its run cannot continue by itself. `after`: another job goes first. `not_before`: the time of its submission. `crash`:
+ *  its engine has crashed again and again. `elsewhere`: another host executes its run. The others are what its run is suspended for. */
 export const jobReasons = [
   ...(['person', 'stopped', 'question', 'attention', 'after', 'not_before'] as const),
+  ...(['crash', 'elsewhere'] as const),
   ...(['quota', 'outage', 'wait', 'cap', 'disk'] as const),
 ] as const;
 export type JobReason = (typeof jobReasons)[number];
