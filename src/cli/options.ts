@@ -86,7 +86,7 @@ const boundSettings: readonly SettingName[] = [
   ...(['sandbox', 'env_pass', 'max_cost_usd', 'max_tokens', 'unknown_cost', 'prices'] as const),
 ];
 /** Those that only some of these verbs have. */
-const someSettings: readonly SettingName[] = ['workdir', 'holdout_from'];
+const someSettings: readonly SettingName[] = ['workdir', 'holdout_from', 'labels'];
 const runningSettings = settingNames.filter(
   (name) => 'flag' in runSettings[name] && !boundSettings.includes(name) && !someSettings.includes(name),
 );

@@ -223,9 +223,9 @@ export const alikeSchema = once(() =>
 );
 export type RepeatedFailure = z.infer<ReturnType<typeof alikeSchema>>;
 
-/** Suspended runs: they wait for a quota, a provider that is down, a key, a paid bill or (a run that a node has started) the
- *  answer of a person, and can be resumed. */
-export const parkKinds = ['quota', 'outage', 'auth', 'billing', 'answer', 'wait'] as const;
+/** Suspended runs: they wait for a quota, a provider that is down, a key, a paid bill, the next day of a cap or (a run that a node has
+ *  started) the answer of a person, and can be resumed. */
+export const parkKinds = ['quota', 'outage', 'auth', 'billing', 'answer', 'wait', 'cap'] as const;
 export type ParkKind = (typeof parkKinds)[number];
 
 /** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
@@ -259,6 +259,7 @@ export const pausedWords = [
   'paused_disk',
   'paused_answer',
   'paused_wait',
+  'paused_cap',
 ] as const;
 export type PausedWord = (typeof pausedWords)[number];
 
@@ -280,7 +281,7 @@ export const parkedSchema = once(() =>
 );
 export type SuspendedRun = z.infer<ReturnType<typeof parkedSchema>>;
 
-const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage'), pausedBy('wait')];
+const timed: readonly string[] = [pausedBy('quota'), pausedBy('outage'), pausedBy('wait'), pausedBy('cap')];
 
 /** Whether waiting helps, so that `--wait` resumes the run. */
 export const endsByTime = (status: string): boolean => timed.includes(status);

@@ -126,14 +126,14 @@ export function withWait(outcome: Outcome, now: Date, park_after: number, park_p
       ? { ...outcome, park: { kind: 'quota' } }
       : outcome;
   }
-  if (park.kind !== 'quota' && park.kind !== 'wait') return outcome;
+  if (park.kind !== 'quota' && park.kind !== 'wait' && park.kind !== 'cap') return outcome;
   const wait = park.wakeAtMs === undefined ? retryAfterMs : Math.max(0, park.wakeAtMs - now.getTime());
   return { ...outcome, retryAfterMs: wait ?? guessMs };
 }
 
 /** Why and until when the run is suspended after a final outcome, or undefined if it continues. An edge whose condition is
  *  true carries the failure; for a quota, an outage or the wait of a nested run the condition must name `failure_class`,
- *  since those end by themselves and are no fault of the product. */
+ *  since those end by themselves and are no fault of the product. No edge takes a cap per day: another node would meet it too. */
 export function suspension(
   outcome: Outcome,
   route: Route | undefined,
@@ -145,9 +145,9 @@ export function suspension(
   const status = pausedBy(kind);
   // A restart would begin the same call again at once, until none is left.
   const author = !endsByTime(status) && within !== true && route?.edge?.restarts !== true;
-  if (condition !== undefined && (author || namesClass(condition))) return undefined;
+  if (kind !== 'cap' && condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
-  const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again);
+  const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again, at.now);
   return {
     status,
     node: at.node,
@@ -158,8 +158,11 @@ export function suspension(
   };
 }
 
-function quotaWait({ park, retryAfterMs }: Failure, again: number): number {
+function quotaWait({ park, retryAfterMs }: Failure, again: number, now: Date): number {
   if (park?.unsaid === true) return leastMs(again + 1);
+  // The start of a day, to the millisecond.
+  if (park?.kind === 'cap' && park.wakeAtMs !== undefined)
+    return Math.max(leastMs(again), park.wakeAtMs - now.getTime());
   return Math.max(leastMs(again), Math.min(retryAfterMs ?? guessMs, mostMs));
 }
 

@@ -14,6 +14,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Caps } from '../core/settings/limits.ts';
+import { type CallGate, type CallRefusal, type GatedCall, refusalOf } from './call-gate.ts';
 import {
   type CallEnd,
   type CostLedger,
@@ -37,6 +38,8 @@ export type BudgetSetting = {
   readonly visit: number;
   readonly branch?: string | undefined;
   readonly clock: Pick<Clock, 'now'>;
+  /** Asked before each call that the limits allow, in this order. */
+  readonly gates?: readonly CallGate[];
 };
 
 type Mask = (text: string) => string;
@@ -97,13 +100,21 @@ class CallDesk implements BudgetGuard {
     attempt: number,
     mask: Mask,
   ): Promise<AgentReport> {
+    if (agent.free === true) return this.carryOut({ agent, task, attempt }, signal, mask);
+    const call = { agent, task, attempt };
+    const report = (await this.begin(call, signal)) ?? (await this.carryOut(call, signal, mask));
+    for (const gate of this.at.gates ?? [])
+      await gate.after?.({ agent, task, stamp: this.stampOf(attempt) }, report);
+    return report;
+  }
+
+  private async carryOut(call: OpenCall, signal: AbortSignal, mask: Mask): Promise<AgentReport> {
+    const { agent, task, attempt } = call;
     const { costs, caps } = this.at;
     const stamp = () => this.stampOf(attempt);
     const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
-    const refused = agent.free === true ? undefined : await this.begin(agent, task, stamp);
-    if (refused !== undefined) return refused;
     const onProgress = progressOf((usage, sends) => costs.progress(stamp(), clean(usage), sends));
-    const budget = this.budgetOf(agent, task, onProgress.tell);
+    const budget = this.budgetOf(call, onProgress.tell, signal);
     const workReport = await agent.work({ ...allowing(task, caps), ...budget }, signal);
     const report =
       workReport.usage === undefined ? workReport : { ...workReport, usage: clean(workReport.usage) };
@@ -114,15 +125,21 @@ class CallDesk implements BudgetGuard {
   }
 
   /** Records the start of a call; the report of one that a limit forbids. */
-  private async begin(agent: Agent, task: AgentTask, stamp: () => Stamp): Promise<AgentReport | undefined> {
+  private async begin(call: OpenCall, signal: AbortSignal): Promise<AgentReport | undefined> {
+    const { agent, task } = call;
     // The file of a program's session says little of what it sends.
     const before = agent.unseen === true ? '' : (task.thread?.before ?? '');
     const tokens = estimatedTokens(before + task.prompt);
     const model = agent.modelFor?.(task);
-    const reason = this.forbidden(this.limits(), this.nextCall(agent, model, tokens)) ?? wallReserve(this.at);
+    const next = this.nextCall(agent, model, tokens);
+    const reason = this.forbidden(this.limits(), next) ?? wallReserve(this.at);
     if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };
+    const refused = await this.refusal(call, { next }, signal);
+    if (refused !== undefined) return { kind: 'failed', ...refused, unbilled: true };
+    const hasWaited = (this.at.gates ?? []).length > 0;
+    if (hasWaited && signal.aborted) return { kind: 'cancelled' };
     const { unseen } = agent;
-    await this.at.costs.begin(stamp(), {
+    await this.at.costs.begin(this.stampOf(call.attempt), {
       agent: agent.name,
       model: model ?? null,
       input_tokens: tokens,
@@ -131,12 +148,23 @@ class CallDesk implements BudgetGuard {
     return undefined;
   }
 
+  /** What the gates say of the call. */
+  private refusal(
+    { agent, task, attempt }: OpenCall,
+    { next, used }: Pick<GatedCall, 'next' | 'used'>,
+    signal: AbortSignal,
+  ): Promise<CallRefusal | undefined> {
+    const call = { agent, task, stamp: this.stampOf(attempt), next, used };
+    return refusalOf(this.at.gates ?? [], call, signal);
+  }
+
   /** The budget for an agent that makes many calls in one task: the ledger has none of them before the task ends. */
   private budgetOf(
-    agent: Agent,
-    task: AgentTask,
+    call: OpenCall,
     record: (used: Usage, sends: number) => Promise<boolean>,
+    signal: AbortSignal,
   ): Pick<AgentTask, 'budget' | 'used'> {
+    const { agent, task } = call;
     if (agent.free === true) return {};
     const { caps, kept } = this.at;
     return {
@@ -146,6 +174,11 @@ class CallDesk implements BudgetGuard {
         const next = this.nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
         const empty = this.forbidden({ own, run }, next);
         if (empty !== undefined) return { empty };
+        const refused = await this.refusal(call, { next, used }, signal);
+        if (refused !== undefined) {
+          const { reason, class: failureClass, park } = refused;
+          return { empty: reason, class: failureClass, park };
+        }
         if (used !== undefined && !(await record(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
@@ -198,6 +231,8 @@ class CallDesk implements BudgetGuard {
     };
   }
 }
+
+type OpenCall = Pick<GatedCall, 'agent' | 'task'> & { readonly attempt: number };
 
 type Limits = { readonly own: Limited; readonly run: Limited & { readonly underWay: Reserved } };
 

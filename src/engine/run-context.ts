@@ -24,6 +24,7 @@ import type { ExchangeLog } from '../run/exchanges.ts';
 import type { RunHistory, RunJournal } from '../run/run-journal.ts';
 import type { ViewFile } from '../run/view-file.ts';
 import type { Snapshot, Snapshots } from '../workspace/snapshot.ts';
+import type { CallGate } from './call-gate.ts';
 import type { RunConfinement } from './confinement.ts';
 import type { CostLedger } from './cost-ledger.ts';
 import type { Execute, Executed } from './layers/layer.ts';
@@ -94,6 +95,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly snapshot: Snapshot;
   readonly caps: Caps;
   readonly costs: CostLedger;
+  /** Asked before each call of a model. */
+  readonly gates?: readonly CallGate[];
   readonly events: ViewFile;
   readonly trace: ViewFile;
   /** Rejects if another process has taken over the run. */

@@ -46,6 +46,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
     case 'paused_quota':
     case 'paused_outage':
     case 'paused_wait':
+    case 'paused_cap':
       return `${program} resume ${run} --wait`;
     case 'failed':
       return offline && stood.resumable

@@ -16,6 +16,7 @@ test.for([
   ['paused_auth', 'build', '', 'f resume r1'],
   ['paused_billing', 'build', '', 'f resume r1'],
   ['paused_quota', 'build', '', 'f resume r1 --wait'],
+  ['paused_cap', 'build', '', 'f resume r1 --wait'],
   ['failed', 'build', 'check', 'f resume r1'],
   [
     'failed',

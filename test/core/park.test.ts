@@ -31,8 +31,17 @@ test.for<[string, Park, string, boolean]>([
   ['a quota', { kind: 'quota' }, 'failure_class=transient_infra', true],
   ['an outage', { kind: 'outage' }, 'outcome=fail && context.failure_class=transient_infra', true],
   ['an outage', { kind: 'outage' }, 'failure_class!=deterministic', true],
+  ['a cap per day', { kind: 'cap' }, 'failure_class=infra', true],
 ])('%s %o suspends although there is an edge for %s: %s', ([, park, condition, is]) => {
   expect(waits(park, condition) !== undefined).toBe(is);
+});
+
+test('a cap per day suspends until the start of the next day, to the millisecond', () => {
+  const wakeAtMs = Date.parse('2026-01-01T23:00:00.000Z');
+  expect(waits({ kind: 'cap', wakeAtMs }, 'outcome=fail', 1)).toMatchObject({
+    status: 'paused_cap',
+    wake_at: '2026-01-01T23:00:00.000Z',
+  });
 });
 
 test('no wait is longer than a year, whatever a server says', () => {

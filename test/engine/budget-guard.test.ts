@@ -8,6 +8,7 @@ import type { Agent, AgentReport, AgentTask } from '../../src/core/contracts/age
 import type { CallRecord } from '../../src/core/records/visit.ts';
 import type { Caps } from '../../src/core/settings/limits.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
+import type { CallGate, GatedCall } from '../../src/engine/call-gate.ts';
 import { endedCalls, openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { collectNestedSpending } from '../../src/engine/shared-budget.ts';
 import { openJournal } from '../../src/run/journal.ts';
@@ -43,7 +44,7 @@ const answered = (usage: Usage): AgentReport => ({ kind: 'answered', text: 'ok',
 
 const many = { name: 'many', describe: 'many' };
 
-function counter(caps: Partial<Caps>, slow = async () => {}) {
+function counter(caps: Partial<Caps>, slow = async () => {}, gates: readonly CallGate[] = []) {
   const records: CallRecord[] = [];
   const prices = {
     dated: '2026-01-01',
@@ -66,6 +67,7 @@ function counter(caps: Partial<Caps>, slow = async () => {}) {
     node: 'a',
     visit: 1,
     clock: { now: () => new Date(0) },
+    gates,
   });
   const ask = (agents: readonly Agent[]) =>
     desk.paying(fallbackAgent(agents), 1).work(taskFor(), new AbortController().signal);
@@ -276,4 +278,73 @@ test('a secret that a program or a stage’s run calls its model by is in no boo
   expect(costs.run()).toMatchObject({ calls: 2, cost_usd: 2 });
   expect(JSON.stringify([told, records])).not.toContain('hush');
   expect(JSON.stringify(records)).toContain('of ***');
+});
+
+/** A gate that refuses the call with this number, from 1. */
+function gateRefusing(number: number) {
+  const asked: GatedCall[] = [];
+  const after: string[] = [];
+  const gate: CallGate = {
+    async before(call) {
+      asked.push(call);
+      if (asked.length !== number) return undefined;
+      return { class: 'infra', reason: 'on hold', park: { kind: 'quota', wakeAtMs: 5 } };
+    },
+    async after(_, { kind }) {
+      after.push(kind);
+    },
+  };
+  return { gate, asked, after };
+}
+const refusal = { kind: 'failed', class: 'infra', park: { kind: 'quota', wakeAtMs: 5 } };
+
+test('a call that a gate refuses is not made, costs nothing, and no later gate is asked', async () => {
+  const [first, second] = [gateRefusing(1), gateRefusing(1)];
+  const { ask, records } = counter({}, undefined, [first.gate, second.gate]);
+  const { agent, asked } = saying('one', answered(used('cheap', 1)));
+  expect(await ask([agent])).toMatchObject(refusal);
+  expect([asked, records, second.asked]).toEqual([[], [], []]);
+  expect([first.after, second.after]).toEqual([['failed'], ['failed']]);
+});
+
+test('gates are asked after the limits of the run, and not for agents that cost nothing', async () => {
+  const { gate, asked } = gateRefusing(1);
+  const limited = counter({ max_tokens: 0 }, undefined, [gate]);
+  expect(await limited.ask([saying('one', broken()).agent])).toMatchObject({ class: 'budget' });
+  const free = saying('fake', { kind: 'answered', text: 'ok' }, { free: true });
+  expect((await counter({}, undefined, [gate]).ask([free.agent])).kind).toBe('answered');
+  expect(asked).toEqual([]);
+});
+
+test('a task with many calls is asked for before each, with what it has used', async () => {
+  const { gate, asked } = gateRefusing(2);
+  const { ask, records } = counter({}, undefined, [gate]);
+  const usage = used('cheap', null);
+  const agent: Agent = {
+    ...many,
+    modelFor: () => 'cheap',
+    async work(task) {
+      const room = await task.budget?.(usage, 250_000);
+      if (room === undefined || !('empty' in room)) return answered(usage);
+      const { empty: reason, ...more } = room;
+      return { kind: 'failed', class: 'budget', reason, ...more, usage };
+    },
+  };
+  expect(await ask([agent])).toMatchObject({ ...refusal, usage: { cost_usd: 1 } });
+  expect(asked[1]).toMatchObject({ used: usage, next: { tokens: 250_000, costUsd: 0.25 } });
+  expect(records.map(({ type }) => type)).toEqual(['CallStarted', 'CallEnded']);
+});
+
+test('a signal that ends the wait at a gate ends the call before it is made', async () => {
+  const over = new AbortController();
+  const waits: CallGate = {
+    async before() {
+      over.abort();
+      return undefined;
+    },
+  };
+  const { desk, records } = counter({}, undefined, [waits]);
+  const { agent } = saying('one', answered(used('cheap', 1)));
+  expect(await desk.paying(agent, 1).work(taskFor(), over.signal)).toEqual({ kind: 'cancelled' });
+  expect(records).toEqual([]);
 });

@@ -126,8 +126,10 @@ class Conversation {
       return { report: agentFailed(`the work was not done within ${limit}`) };
     }
     const budget = await this.#task.budget?.(used, sends);
-    if (budget !== undefined && 'empty' in budget)
-      return { report: { kind: 'failed', class: 'budget', reason: budget.empty } };
+    if (budget !== undefined && 'empty' in budget) {
+      const { empty: reason, ...refused } = budget;
+      return { report: { kind: 'failed', class: 'budget', reason, ...refused } };
+    }
     addNote(this.#turns, nearLimit(this.#loop, turn, tokens));
     return { tokens: Math.min(maxTokens - tokens, budget?.tokens ?? Number.POSITIVE_INFINITY) };
   }

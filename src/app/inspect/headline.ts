@@ -73,6 +73,8 @@ export function headlineOf(facts: HeadlineFacts): string {
       return 'disk full';
     case 'paused_wait':
       return wakeAt === null ? 'waits' : `waits until ${localTime(wakeAt)}`;
+    case 'paused_cap':
+      return `cap per day reached${again}`;
     case 'paused_answer':
       return asked(facts.question, facts.questions);
     case 'unreadable':

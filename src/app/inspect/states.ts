@@ -75,6 +75,7 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   paused_billing: suspended,
   paused_disk: suspended,
   paused_wait: suspended,
+  paused_cap: suspended,
   paused_answer: { word: 'needs an answer', tone: 'warn', sign: 'question' },
   cancelled: { word: 'cancelled', tone: 'quiet', sign: 'slash' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },

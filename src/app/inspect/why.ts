@@ -147,6 +147,7 @@ function standing(run: InspectedRun): readonly string[] {
     case 'paused_billing':
     case 'paused_disk':
     case 'paused_wait':
+    case 'paused_cap':
       return [
         `suspended at node ${parked?.node ?? row.at_node ?? ''}: ${row.headline}`,
         row.reason,

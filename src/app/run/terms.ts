@@ -64,6 +64,7 @@ export type RunTerms = {
     | 'prices'
     | 'env_pass'
     | 'secrets'
+    | 'labels'
     | 'auto_answers'
   >;
 };
@@ -96,6 +97,7 @@ export async function termsOf(
   if ('problems' in answers) return answers;
   const { variables, prompts, schemas } = inputs;
   const goal = goalOf(graph);
+  const labels = flags.labels === undefined ? before?.labels : [...new Set(flags.labels)].sort();
   return {
     graph,
     texts: textsOf(inputs),
@@ -114,6 +116,7 @@ export async function termsOf(
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
       ...keptSecrets(env, before),
+      ...(labels === undefined ? {} : { labels }),
       ...answers,
     },
   };

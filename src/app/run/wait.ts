@@ -81,10 +81,11 @@ export async function stillParked(
   }
 }
 
-const waitsFor = ({ status, node }: SuspendedRun): string =>
-  status === pausedBy('wait')
-    ? `node ${node} waits`
-    : `waiting for the ${status === pausedBy('outage') ? 'provider' : 'quota'}`;
+function waitsFor({ status, node }: SuspendedRun): string {
+  if (status === pausedBy('wait')) return `node ${node} waits`;
+  if (status === pausedBy('cap')) return 'waiting for the next day of the cap';
+  return `waiting for the ${status === pausedBy('outage') ? 'provider' : 'quota'}`;
+}
 
 /** The longest outage that the run waits for, in milliseconds. */
 async function maxOutageOf(reader: RunReader): Promise<number> {

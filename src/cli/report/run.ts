@@ -302,6 +302,8 @@ const fixes: Readonly<Record<PausedWord, string>> = {
     'set the key (OPENAI_API_KEY) or the login of the agent program to one that is accepted, then resume',
   paused_disk: 'make room on that disk (files, or a larger quota), then resume',
   paused_wait: 'wait: the command below waits until then and resumes',
+  paused_cap:
+    'wait: the command below waits for the next day and resumes; or raise the cap (factory queue set), then resume',
   paused_answer: 'answer the question with the command below: the run then resumes',
   paused_billing: "see the plan and the billing of the key's account, then resume",
 };

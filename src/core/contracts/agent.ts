@@ -131,12 +131,15 @@ export type AgentTask = {
   /** The agent is about to wait before it repeats a request. */
   waits?(wait: CallWait): void;
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with
-   *  what this task has `used` so far and what the next call `sends` at least. `empty` is the reason why it may not be made. Settles
-   *  when both are recorded: a process that is killed during the call has counted it. */
+   *  what this task has `used` so far and what the next call `sends` at least. `empty` is the reason why it may not be made, with
+   *  `park` it suspends the run. Settles when both are recorded: a process that is killed during the call has counted it. */
   budget?(
     used: Usage | undefined,
     sends: number,
-  ): Promise<{ readonly empty: string } | { readonly tokens: number | undefined }>;
+  ): Promise<
+    | { readonly empty: string; readonly class?: FailureClass; readonly park?: Park }
+    | { readonly tokens: number | undefined }
+  >;
   /** What this task is known to have used so far. */
   used?(usage: Usage): void;
   /** What went over the wire, for the record of the exchange; without keys. Programs are recorded by `run` itself. */

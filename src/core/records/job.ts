@@ -5,6 +5,10 @@ import { once } from '../once.ts';
 /** Priorities lie between -999 and 999; a higher one goes first. */
 export const priorityBound = 999;
 
+/** The form of a label, and of a name that a user gives a job. */
+export const labelForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const labelFormWords = 'up to 64 letters, digits, ".", "_" and "-", the first a letter or a digit';
+
 /** Why a job is not due. `person`: a user put it on hold. `stopped`: a person stopped its run. `question`: the run asks one.
  *  `attention`: its run cannot continue by itself. `after`: another job goes first. `not_before`: the time of its submission. `crash`:
  *  its engine has crashed again and again. `elsewhere`: another host executes its run. The others are what its run is suspended for. */

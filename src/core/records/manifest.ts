@@ -175,6 +175,10 @@ export const manifestSchema = once(() =>
     holdout: holdoutSchema().exactOptional().describe('The holdout, if there is one'),
     env_pass: z.array(z.string()),
     secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
+    labels: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Of the run, sorted: what caps per label count it by'),
     auto_answers: autoAnswersSchema()
       .exactOptional()
       .describe('What answers at human gates in place of a person'),

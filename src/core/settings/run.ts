@@ -3,7 +3,15 @@ import { agentNames } from '../contracts/agent.ts';
 import { fidelities } from '../fidelity.ts';
 import { graphAttributes } from './graph.ts';
 import { runLimits } from './limits.ts';
-import { type AttributeSpec, type AttributeTable, attr, type Settings, trimmed, word } from './types.ts';
+import {
+  type AttributeSpec,
+  type AttributeTable,
+  attr,
+  label,
+  type Settings,
+  trimmed,
+  word,
+} from './types.ts';
 
 const { workdir, prices, agent_script, holdout_from, env_pass, sandbox } = graphAttributes;
 
@@ -44,6 +52,12 @@ export const runSettings = {
     flag: '--fidelity <word>',
     help: `what agents are given of the run so far, where neither edge nor node says it: ${fidelities.join(', ')}`,
     example: 'compact',
+  }),
+  labels: attr(label(), 'Labels of the run: caps and workers of a queue may be for one.', {
+    flag: '--label <word>',
+    help: 'label of the run, for caps per label and for workers; repeatable',
+    unset: 'none',
+    example: 'backend',
   }),
 } as const satisfies AttributeTable;
 

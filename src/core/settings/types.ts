@@ -1,6 +1,7 @@
 /** Types of attributes: how a text is read, and the tables that node types, agents, graph and edges declare. */
 import type { Span } from '../diagnostic.ts';
 import { nearestOf } from '../nearest.ts';
+import { labelForm, labelFormWords } from '../records/job.ts';
 
 /** The value, or why the text is invalid. */
 export type Read<T> =
@@ -283,6 +284,13 @@ export const secretNames = (): AttributeType<readonly string[]> =>
     const read = list().read(v);
     const wrong = read.ok ? read.value.find((name) => !isVariableName(name)) : undefined;
     return wrong === undefined ? read : no(`"${wrong}" is not the name of a variable`);
+  });
+
+/** One label of a run; a flag that is repeated makes a list of them. */
+export const label = (): AttributeType<readonly string[]> =>
+  type(`a label: ${labelFormWords}`, 'backend', (v) => {
+    const word = v.text.trim();
+    return labelForm.test(word) ? yes([word]) : no(`is not a label: ${labelFormWords}`);
   });
 
 const pathProblem = (path: string): string | undefined => {

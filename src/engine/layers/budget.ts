@@ -41,6 +41,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
       visit,
       branch: run.branch,
       clock: run.clock,
+      gates: run.gates ?? [],
     }),
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
     outOfTime,

@@ -44,6 +44,7 @@ const rows: readonly (readonly [HeadlineFacts, string | RegExp])[] = [
   ],
   [stood({ status: 'running', nextNode: 'plan' }, { node: graph?.nodes.get('plan') }), 'plan · gpt'],
   [stood({ status: 'paused_quota', wakeAt: at }), /^quota until \d\d:05$/],
+  [stood({ status: 'paused_cap', wakeAt: at }), /^cap per day reached until \d\d:05$/],
   [stood({ status: 'paused_outage', wakeAt: at }), /^provider down, next try at \d\d:05$/],
   [stood({ status: 'interrupted', nextNode: 'b' }), 'interrupted before b'],
   [stood({ status: 'interrupted', nextNode: 'b', cut: true }), 'interrupted at b'],
