@@ -7,7 +7,7 @@ import type { RunRow } from '../app/inspect/shapes.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { QueuedJob } from '../core/records/job.ts';
-import type { QueueJobRow, QueueReport } from '../core/records/queue-report.ts';
+import { needsPerson, type QueueJobRow, type QueueReport } from '../core/records/queue-report.ts';
 import { namedRun } from '../run/runs.ts';
 import { noWorker, type QueueFacts, whyNotRunning } from './held-back.ts';
 
@@ -50,16 +50,16 @@ export async function queueReport(
   return {
     schema_version: 1,
     at: clock.now().toISOString(),
-    ...{ runs_dir: runsDir, place: queue.place, counts: countsOf(queued) },
+    ...{ runs_dir: runsDir, place: queue.place, counts: countsOf(jobs) },
     ...{ jobs, workers: [...workers], schedules, holds, caps: [...caps] },
   };
 }
 
 /** How many jobs are in each state. */
-export function countsOf(queued: readonly Pick<QueuedJob, 'state'>[]): QueueReport['counts'] {
+export function countsOf(jobs: readonly Pick<QueueJobRow, 'state' | 'reason'>[]): QueueReport['counts'] {
   const counts = { running: 0, waiting: 0, later: 0, held: 0 };
-  for (const { state } of queued) counts[state]++;
-  return counts;
+  for (const { state } of jobs) counts[state]++;
+  return { ...counts, needs_person: jobs.filter(needsPerson).length };
 }
 
 function rowOf(queued: QueuedJob, now: Date): Omit<QueueJobRow, 'why' | 'status' | 'next'> {

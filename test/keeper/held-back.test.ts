@@ -19,7 +19,8 @@ const queued = (more: Partial<Job> = {}, place: JobPlace = { state: 'waiting' })
 });
 const worker = (more: Partial<QueueWorkerRow> = {}): QueueWorkerRow => ({
   ...{ name: 'w1', host: 'here', pid: 7, state: 'alive', since: '2026-03-01T19:00:00.000Z', version: '1' },
-  ...{ slots: 2, busy: 0, labels: null, draining: false, refuses: '', leaves: [], ...more },
+  ...{ slots: 2, busy: 0, engine_starts: 0, take_overs: 0 },
+  ...{ labels: null, draining: false, refuses: '', leaves: [], ...more },
 });
 const twoOf = (label: string, spent: number): QueueCapRow => ({
   ...{ label, measure: 'runs', limit: 2, spent, reserved: 0, rest: 2 - spent, resets_at: null, stops: [] },

@@ -32,7 +32,7 @@ test('the report counts the jobs, and says of each what it waits for and what to
     },
   ]);
   expect(() => queueReportSchema().parse(made)).not.toThrow();
-  expect(made.counts).toEqual({ running: 0, waiting: 1, later: 1, held: 1 });
+  expect(made.counts).toEqual({ running: 0, waiting: 1, later: 1, held: 1, needs_person: 0 });
   expect(made.jobs.map(({ run_id, why, next, due_at }) => [run_id, why, next, due_at])).toEqual([
     ['soon', 'no worker runs', `factory keep --runsdir ${runsDir}`, null],
     ['night', 'not before 22:00', '', at(3600)],

@@ -34,6 +34,10 @@ export const queueJobSchema = once(() =>
 );
 export type QueueJobRow = z.infer<ReturnType<typeof queueJobSchema>>;
 
+/** Whether the job waits for a person who has not decided that it should: one who holds or stops a job knows of it. */
+export const needsPerson = ({ state, reason }: Pick<QueueJobRow, 'state' | 'reason'>): boolean =>
+  state === 'held' && (reason === 'question' || reason === 'attention');
+
 export const queueWorkerSchema = once(() =>
   z.object({
     name: z.string(),
@@ -46,6 +50,8 @@ export const queueWorkerSchema = once(() =>
     version: z.string(),
     slots: z.int(),
     busy: z.int().describe('How many runs it executes'),
+    engine_starts: z.int().describe('How many runs it has begun or resumed since it began'),
+    take_overs: z.int().describe('How many of them it took from dead workers'),
     labels: z.array(z.string()).nullable().describe('Null: it takes jobs of any label'),
     draining: z.boolean().describe('True: it takes no more'),
     refuses: z.string().describe('Why it takes nothing now, such as too little disk; else empty'),
@@ -100,7 +106,10 @@ export const queueReportSchema = once(() =>
     at: z.string().describe('RFC 3339'),
     runs_dir: z.string(),
     place: z.string().describe('`folder`, or `postgres://HOST/DATABASE`'),
-    counts: z.object({ running: z.int(), waiting: z.int(), later: z.int(), held: z.int() }),
+    counts: z.object({
+      ...{ running: z.int(), waiting: z.int(), later: z.int(), held: z.int() },
+      needs_person: z.int().describe('Held ones that ask a question, or cannot continue by themselves'),
+    }),
     jobs: z.array(queueJobSchema()).describe('Running, waiting in their order, later by time, held'),
     workers: z.array(queueWorkerSchema()),
     schedules: z.array(queueScheduleSchema()),
