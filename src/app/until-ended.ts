@@ -1,8 +1,8 @@
 /** Waits for runs of other processes. */
 import type { Clock } from '../core/contracts/clock.ts';
 import { isPaused } from '../core/outcome.ts';
-import { workerOf } from '../run/lock.ts';
 import { openRun } from '../run/open-run.ts';
+import { workerOf } from '../run/run-worker.ts';
 import { isAtWork, type RunSummary, summaryOf } from '../run/summary.ts';
 
 /** Milliseconds between two looks. */

@@ -58,13 +58,14 @@ export const operateVerbs: readonly Verb[] = [
   {
     usage: 'stop <run>',
     about: 'Stop a running run, as Ctrl-C does; it can be resumed',
-    examples: ['stop latest'],
+    examples: ['stop latest', 'stop latest --after-node'],
     exits: {
       0: 'it has stopped, or did not run',
       1: 'it cannot be stopped from here',
       124: 'it has not stopped within the time',
     },
     options: () => [
+      option('--after-node', 'let the nodes that run now finish first'),
       option(
         '--timeout <duration>',
         'longest wait for its end (default: no limit)',

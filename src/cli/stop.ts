@@ -1,4 +1,4 @@
-/** `factory stop`: stops a run from any terminal of its host. */
+/** `factory stop`: stops a run from any terminal. */
 import { thisUser } from '../app/acts.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
 import { reportOfStop, stopRun } from '../app/stop.ts';
@@ -12,6 +12,7 @@ export type StopOptions = {
   readonly runsdir?: string;
   /** Milliseconds. */
   readonly timeout?: number;
+  readonly afterNode?: boolean;
   readonly json?: boolean;
 };
 
@@ -27,6 +28,7 @@ export async function stopCommand(run: string, options: StopOptions, io: CliIo):
   const answer = await stopRun(found.id, found.dir, {
     who: thisUser(),
     clock: io.clock,
+    afterNode: options.afterNode,
     timeoutMs: options.timeout,
     signal,
     warn: (message) => io.err(`warning: ${message}\n`),
@@ -36,7 +38,9 @@ export async function stopCommand(run: string, options: StopOptions, io: CliIo):
   const { kind } = answer;
   const row = await inspectRow(found.dir, io);
   if (options.json === true)
-    io.out(`${JSON.stringify(reportOfStop(found.dir, answer, row?.next ?? '', io), null, 2)}\n`);
+    io.out(
+      `${JSON.stringify(reportOfStop(found.dir, answer, row?.next ?? '', io, options.afterNode), null, 2)}\n`,
+    );
   else if (kind === 'stopping') io.out(`run ${found.id} is still stopping\n`);
   else io.out(`${runLine(`run ${found.id}${kind === 'stopped' ? ':' : ' is not running:'}`, row)}\n`);
   if (kind !== 'stopping') return 0;

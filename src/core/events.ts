@@ -290,10 +290,10 @@ export const runEventSchema = once(() =>
       .object({
         ...base(),
         type: z.literal('PipelineInterrupted'),
-        signal: z.string(),
+        signal: z.string().describe('Or who asked for the stop'),
         next_node: z.string(),
       })
-      .describe('A signal stopped the run; a resume continues at the next node.'),
+      .describe('A signal or a request stopped the run; a resume continues at the next node.'),
     z
       .object({ ...base(), type: z.literal('PipelineParked'), ...suspended() })
       .describe(

@@ -96,7 +96,8 @@ class OpenBranches {
     if (this.#stop !== undefined) return { ...at, stop: this.#stop };
     const state = stateOf(this.#outer);
     if (!hasOpenBranches(state)) return { snapshot: this.#snapshot };
-    if (this.#isOver) return { ...at, stop: { do: 'interrupt' } };
+    if (this.#isOver || (this.#beginsNone && this.#waiting.length > 0))
+      return { ...at, stop: { do: 'interrupt' } };
     if (this.#waiting.length > 0 && this.#suspended.size === 0) return { ...at, waits: true };
     return { ...at, stop: { do: 'suspend', parked: joint(suspensions(state)) }, within: true };
   }
@@ -105,9 +106,14 @@ class OpenBranches {
     return this.#halt.signal.aborted || this.#outer.run.signal.aborted;
   }
 
+  /** A request stops the run: executions that have begun finish. */
+  get #beginsNone(): boolean {
+    return this.#outer.run.stopAsked?.() !== undefined;
+  }
+
   /** Those whose answer has come, or whose time, wait no longer. */
   #wake(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#beginsNone) return;
     for (const id of this.#suspended) {
       if (!canContinue(this.#outer.run, viewOf(this.#outer.progress.state, id))) continue;
       this.#suspended.delete(id);
@@ -116,7 +122,7 @@ class OpenBranches {
   }
 
   #start(): void {
-    while (this.#running.size < this.#most && !this.#isOver) {
+    while (this.#running.size < this.#most && !this.#isOver && !this.#beginsNone) {
       const { run, progress } = this.#outer;
       const at = this.#waiting.findIndex((one) => !isEarly(run, progress.state, one));
       const [id] = at < 0 ? [] : this.#waiting.splice(at, 1);
@@ -159,7 +165,7 @@ class OpenBranches {
     const { run, progress } = this.#outer;
     const views = () => [...this.#suspended].map((id) => viewOf(progress.state, id));
     // With all places taken it would have to wait in any case.
-    const mayWake = this.#suspended.size > 0 && this.#running.size < this.#most;
+    const mayWake = this.#suspended.size > 0 && this.#running.size < this.#most && !this.#beginsNone;
     const woken = mayWake ? [untilOneCan(run, views, over.signal)] : [];
     if (this.#waiting.length > 0 && this.#running.size < this.#most) woken.push(progress.next());
     try {
@@ -199,10 +205,11 @@ class OpenBranches {
     }
   }
 
-  /** An end of the run counts more than an interruption. */
+  /** An end of the run counts more than an interruption. An interruption between executions lets those of other branches finish. */
   #halts(stop: Stop): void {
     if (this.#stop === undefined || (this.#stop.do !== 'finish' && stop.do === 'finish')) this.#stop = stop;
-    this.#halt.abort();
+    const isOrderly = stop.do === 'interrupt' && !this.#outer.run.signal.aborted && this.#beginsNone;
+    if (!isOrderly) this.#halt.abort();
   }
 
   /** A folder that cannot be made stops the run like one that cannot be recorded. */

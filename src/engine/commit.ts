@@ -6,6 +6,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { BranchStoppedFacts, CommittedFacts, StoppedRecord } from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
+import { interruptedBy, StopByRequest } from '../core/records/stop-request.ts';
 import { failing, recordedEnd } from '../core/step.ts';
 import { head } from '../platform/files/read.ts';
 import { hashArtifacts, keepJson } from '../run/artifacts.ts';
@@ -116,7 +117,7 @@ export function openRecords(run: Run): RunRecords {
       return committed(line, stateBefore);
     },
     async end(at, stop, branches = {}) {
-      const { line, end } = stopOf(stop, String(run.signal.reason));
+      const { line, end } = stopOf(stop, run);
       // The line of its last execution has the end already.
       if (at.ended !== null) return { state: at, ...end };
       const now = { at: clock.now().toISOString(), elapsed_ms: Math.round(elapsed()), spent: costs.run() };
@@ -143,9 +144,9 @@ function logEnd({ log }: Run, { execution, facts, step }: Decided): void {
 /** What the journal says of a run that stops, and how it has ended for its caller. */
 function stopOf(
   stop: Stop,
-  signal: string,
+  run: Run,
 ): {
-  readonly line: Pick<StoppedRecord, 'status' | 'ended' | 'parked' | 'question' | 'signal'>;
+  readonly line: Pick<StoppedRecord, 'status' | 'ended' | 'parked' | 'question' | 'signal' | 'request'>;
   readonly end: Omit<RunEnd, 'state'>;
 } {
   const ends = (ending: RunEnding, more: Partial<RunEnd> = {}) => ({ ending, interrupted: false, ...more });
@@ -164,11 +165,21 @@ function stopOf(
       };
     }
     case 'interrupt': {
-      const ending = { ...failing(`interrupted by ${signal}`), code: 130 };
+      const by = interruption(run);
+      const ending = { ...failing(`interrupted by ${interruptedBy(by)}`), code: 130 };
       return {
-        line: { status: 'interrupted', ended: null, signal },
+        line: { status: 'interrupted', ended: null, ...by },
         end: ends(ending, { interrupted: true }),
       };
     }
   }
+}
+
+function interruption({ signal, stopAsked }: Run): Pick<StoppedRecord, 'signal' | 'request'> {
+  const asked = signal.aborted ? undefined : stopAsked?.();
+  const { reason } = signal;
+  const request = asked ?? (reason instanceof StopByRequest ? reason.request : undefined);
+  if (request === undefined) return { signal: String(reason) };
+  const { by, at, after_node, why } = request;
+  return { request: { by, at, after_node, why } };
 }

@@ -79,7 +79,7 @@ export async function runLane(lane: RunLane): Promise<LaneEnd> {
 /** What the run does now; a replay is asked only about a node that would start. */
 async function planned(run: Run, state: RunState, elapsedMs: number): Promise<RunPlan> {
   const { kinds, caps, costs } = run;
-  const interrupted = run.signal.aborted;
+  const interrupted = run.signal.aborted || run.stopAsked?.() !== undefined;
   const facts = { kinds, caps, elapsedMs, spent: costs.run(), unpriced: costs.unpriced(), interrupted };
   const next = plan(run.graph, state, facts);
   if (next.do !== 'execute' || run.replay === undefined) return next;

@@ -13,6 +13,7 @@ import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
 import type { SteeringNote } from '../core/records/note.ts';
 import type { Question, TakenAnswer } from '../core/records/question.ts';
+import type { StopRequest } from '../core/records/stop-request.ts';
 import type { RanCommand, ThreadRecord } from '../core/records/visit.ts';
 import type { Caps } from '../core/settings/limits.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
@@ -104,6 +105,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   /** Flushes the files of executions within a second or so, while the run continues. */
   readonly flusher?: Pick<BackgroundFlush, 'add' | 'now'>;
   readonly signal: AbortSignal;
+  /** A request to begin no more executions. */
+  readonly stopAsked?: (() => StopRequest | undefined) | undefined;
   /** Why the run, or the branch, was suspended before this resume; undefined from its second execution on. */
   readonly parkedBefore?: SuspendedRun | undefined;
   /** This process has waited out that suspension. */

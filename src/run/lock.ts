@@ -14,7 +14,6 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock, Every } from '../core/contracts/clock.ts';
-import type { ProcessId } from '../core/contracts/process.ts';
 import { layout } from '../core/records/layout.ts';
 import { realEvery } from '../platform/clock.ts';
 import { isFull, named } from '../platform/files/disk-error.ts';
@@ -29,7 +28,7 @@ import {
   syncFolder,
   writeFileAtomic,
 } from '../platform/files/write.ts';
-import { isStopped, type Self, thisProcess } from '../platform/process/table.ts';
+import { type Self, thisProcess } from '../platform/process/table.ts';
 import { scan } from './journal-read.ts';
 import {
   type FormerOwner,
@@ -39,8 +38,6 @@ import {
   livesOn,
   mostOfLock,
   type Owner,
-  outOfSight,
-  processOf,
   readLockFile,
 } from './lock-file.ts';
 
@@ -143,7 +140,7 @@ function newLock(runDir: string, epoch: number, { id, pidSpace, host }: Self, cl
   };
 }
 
-const circumstances = (options: LockOptions, self: Self) => ({
+export const circumstances = (options: LockOptions, self: Self) => ({
   self,
   now: options.clock.now().getTime(),
   staleAfterMs: options.staleAfterMs ?? 60_000,
@@ -153,45 +150,17 @@ const circumstances = (options: LockOptions, self: Self) => ({
 
 /** Who owns the run, as far as this is known without a take-over; undefined when no process does. */
 export async function ownerOf(runDir: string, clock: Clock): Promise<Owner | undefined> {
-  const folder = layout(runDir).locks;
-  const highest = highestEpoch(folder);
-  if (highest === undefined) return undefined;
-  const read = readLock(folder, highest);
-  if (read.kind !== 'read') return undefined;
+  const read = latestLock(runDir)?.read;
+  if (read?.kind !== 'read') return undefined;
   const judged = judge(read, circumstances({ clock }, thisProcess()));
   return judged.kind === 'held' ? judged.owner : undefined;
 }
 
-/** Who works for a run, seen from here. */
-export type RunWorker =
-  /** `waits`: the run is suspended, and the process resumes it at its time. `stopped`: by a signal such as SIGSTOP. */
-  | { readonly kind: 'here'; readonly id: ProcessId; readonly waits: boolean; readonly stopped: boolean }
-  /** An owner that cannot be signalled: `why` says who has the run, and where. */
-  | { readonly kind: 'elsewhere'; readonly why: string }
-  | { readonly kind: 'none' };
-
-/** The process that executes the run, or waits to resume it if `mayWait`: the owner of a suspended run has released it, and a
- *  process that has ended any other run may live on for other work. */
-export function workerOf(runDir: string, clock: Clock, mayWait: boolean): RunWorker {
+/** The lock of the run's last owner, with its epoch; undefined where it has had none. */
+export function latestLock(runDir: string): { readonly epoch: number; readonly read: LockRead } | undefined {
   const folder = layout(runDir).locks;
-  const highest = highestEpoch(folder);
-  const read = highest === undefined ? undefined : readLock(folder, highest);
-  if (read === undefined || read.kind === 'gone') return { kind: 'none' };
-  const self = thisProcess();
-  const judged = judge(read, circumstances({ clock }, self));
-  const id = read.kind === 'read' ? processOf(read.lock, self) : undefined;
-  if (judged.kind === 'held')
-    return id === undefined
-      ? { kind: 'elsewhere', why: whereOf(read, self) }
-      : { kind: 'here', id, waits: false, stopped: isStopped(id) };
-  if (id === undefined || !mayWait) return { kind: 'none' };
-  return { kind: 'here', id, waits: true, stopped: isStopped(id) };
-}
-
-function whereOf(read: Exclude<LockRead, { kind: 'gone' }>, self: Self): string {
-  if (read.kind === 'unreadable') return `its lock ${read.path} cannot be read`;
-  const { pid, host, since } = read.lock;
-  return `it is owned by process ${pid} on ${host} since ${since}, ${outOfSight(read.lock, self) ?? 'which has just ended'}`;
+  const epoch = highestEpoch(folder);
+  return epoch === undefined ? undefined : { epoch, read: readLock(folder, epoch) };
 }
 
 /** Whether the engine of that epoch, and every owner after it, wrote nothing into the run and did not release it. */

@@ -11,6 +11,7 @@ import type { JournalLine, LineFacts, StoppedRecord, VisitFacts } from '../core/
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { questionIdOf } from '../core/records/question.ts';
+import { interruptedBy } from '../core/records/stop-request.ts';
 import type { ContextDelta, TraceFacts, TraceRecord } from '../core/records/trace.ts';
 import { askedOf, branchField, branchStopOf, parallelOf } from './branch-records.ts';
 import { addRecord, stateAfter } from './visits.ts';
@@ -336,12 +337,13 @@ function endOf(end: Ended): Facts {
 
 /** Of a run that has stopped before its next node. */
 function stopOf(
-  { ended, parked, question, signal = '' }: Pick<StoppedRecord, 'ended' | 'parked' | 'question' | 'signal'>,
+  line: Pick<StoppedRecord, 'ended' | 'parked' | 'question' | 'signal' | 'request'>,
   next: string,
 ): Facts {
+  const { ended, parked, question } = line;
   if (ended !== null) return endOf(ended);
   if (parked === undefined) {
-    const fact = { type: 'PipelineInterrupted', signal } as const;
+    const fact = { type: 'PipelineInterrupted', signal: interruptedBy(line) } as const;
     return { events: [{ ...fact, next_node: next }], trace: [fact] };
   }
   const { status, node: node_id, reason, wake_at } = parked;

@@ -8,6 +8,7 @@ import type { Checkpoint, Mark } from '../core/records/checkpoint.ts';
 import { followedLayout, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../core/records/result.ts';
+import { interruptedBy } from '../core/records/stop-request.ts';
 import { endingFromRecord } from '../core/step.ts';
 import { treesOf } from '../git/history.ts';
 import { readPlain } from '../platform/files/read.ts';
@@ -161,8 +162,8 @@ function endOf(checkpoint: Checkpoint, last: RunHistory['last'], stoppedByTest: 
     return { state, ending, interrupted: false, parked };
   }
   if (ended === null) {
-    const signal = last.type === 'Stopped' ? (last.signal ?? '') : '';
-    return { state, ending: { ...none, reason: `interrupted by ${signal}`, code: 130 }, interrupted: true };
+    const by = last.type === 'Stopped' ? interruptedBy(last) : '';
+    return { state, ending: { ...none, reason: `interrupted by ${by}`, code: 130 }, interrupted: true };
   }
   return { state, ending: endingFromRecord(ended), interrupted: false };
 }

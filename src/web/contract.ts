@@ -101,7 +101,12 @@ export const startBodySchema = once(() =>
 );
 export type StartBody = z.infer<ReturnType<typeof startBodySchema>>;
 
-export const stopBodySchema = once(() => z.strictObject({}));
+export const stopBodySchema = once(() =>
+  z.strictObject({
+    after_node: z.boolean().default(false).describe('Whether the nodes that run now finish first'),
+  }),
+);
+export type StopBody = z.infer<ReturnType<typeof stopBodySchema>>;
 
 export const resumeBodySchema = once(() =>
   z.strictObject({

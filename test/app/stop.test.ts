@@ -1,15 +1,16 @@
-/** A run is stopped by a signal to its owner: only to that very process, and only once. */
+/** A run is stopped by a signal to its owner, only to that very process and only once; or by a request where no signal reaches it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { readActs } from '../../src/app/acts.ts';
-import { stopRun } from '../../src/app/stop.ts';
+import { stoppedBy, stopRun } from '../../src/app/stop.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { processId, thisProcess } from '../../src/platform/process/table.ts';
 import { acquireLock } from '../../src/run/lock.ts';
+import { readStopRequest } from '../../src/run/stop-request.ts';
 
 let run = '';
 beforeEach(() => {
@@ -60,20 +61,29 @@ test('an owner that takes its time is not signalled again by the next stop', asy
 });
 
 test.for([
-  [
-    'on another host',
-    { host: 'elsewhere' },
-    /owned by process \d+ on elsewhere since \S+, which cannot be seen/,
-  ],
-  [
-    'in another pid namespace',
-    { pidSpace: 'another' },
-    /owned by process \d+ on \S+ since \S+, .*in another container/,
-  ],
-] as const)('an owner %s is named, and nothing is signalled', async ([, self, why]) => {
+  ['on another host', { host: 'elsewhere' }],
+  ['in another pid namespace', { pidSpace: 'another' }],
+] as const)('an owner %s is asked by a file, until it has released the run', async ([, self]) => {
   const lock = await ownedBy(self);
-  expect(await stop()).toMatchObject({ kind: 'refused', why: expect.stringMatching(why) });
-  expect(readActs(run)).toEqual([]);
+  expect(await stop(1)).toMatchObject({ kind: 'stopping', pid: process.pid });
+  expect(readStopRequest(run)).toMatchObject({ by: 'ann', after_node: false, why: 'person', epoch: 1 });
+  expect(readActs(run)).toMatchObject([{ who: 'ann', what: 'stop', epoch: 1 }]);
+  expect(stoppedBy(run)).toBe('person');
+  const stopped = stop();
   await lock.release();
+  expect(await stopped).toMatchObject({ kind: 'stopped' });
+  expect(readStopRequest(run)).toBeUndefined();
   expect(await stop()).toMatchObject({ kind: 'not_running' });
+});
+
+test('an owner elsewhere whose run cannot be written is named', async () => {
+  await ownedBy({ host: 'elsewhere' });
+  mkdirSync(join(run, 'stop-request.json'));
+  expect(await stop(1)).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(
+      /owned by process \d+ on elsewhere since \S+, which cannot be seen.*cannot be written/,
+    ),
+  });
+  expect(readActs(run)).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { overriddenIn } from '../../core/overridden.ts';
 import { dueWords, giverWords, optionWords } from '../../core/question-words.ts';
 import type { EndCause } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
+import { interruptedBy } from '../../core/records/stop-request.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
 import { printed } from '../../run/result.ts';
@@ -139,7 +140,7 @@ const kept = 'finished executions are kept; a resume executes that node again';
 function standing(run: InspectedRun): readonly string[] {
   const { row, history } = run;
   const { parked, at } = history.checkpoint;
-  const signal = history.last.type === 'Stopped' ? history.last.signal : undefined;
+  const by = history.last.type === 'Stopped' ? interruptedBy(history.last) : '';
   switch (row.status) {
     case 'paused_quota':
     case 'paused_outage':
@@ -158,7 +159,7 @@ function standing(run: InspectedRun): readonly string[] {
       return row.question === null ? [row.reason] : askedOf(row.question, row.questions);
     case 'interrupted':
       return [
-        `${row.reason === '' ? 'stopped' : row.reason}${signal === undefined ? '' : ` by ${signal}`} at ${localTime(at)}`,
+        `${row.reason === '' ? 'stopped' : row.reason}${by === '' ? '' : ` by ${by}`} at ${localTime(at)}`,
         ...where(run),
         kept,
       ];

@@ -6,6 +6,7 @@ import { endsByTime, pausedBy } from '../../core/outcome.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { amountLimits, type LimitName, limitRecorded } from '../../core/settings/limits.ts';
+import { realEvery } from '../../platform/clock.ts';
 import { openRun, type RunReader, type StoredRun } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
@@ -20,6 +21,7 @@ import { missingNext } from './nodes-ahead.ts';
 import { changedFork } from './open-forks.ts';
 import { finishedRun } from './run-end.ts';
 import { checkRunOwner } from './run-state.ts';
+import { type WatchedHost, watchStops } from './stop-watch.ts';
 import { type TermsRequest, termsOf, withTerms } from './terms.ts';
 import { type AddedNode, addedBefore, checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
 import { outageClock, stillParked } from './wait.ts';
@@ -33,6 +35,19 @@ export async function carryOn(
   run: NewRun | ExistingRun,
   flags: RunFlags,
   host: Host,
+): Promise<Finished | Refusal> {
+  const watched = watchStops(run.runDir, host, realEvery);
+  try {
+    return await carryOnWatched(run, flags, watched);
+  } finally {
+    watched.stops.close();
+  }
+}
+
+async function carryOnWatched(
+  run: NewRun | ExistingRun,
+  flags: RunFlags,
+  host: WatchedHost,
 ): Promise<Finished | Refusal> {
   const patience = outageClock(host.clock);
   const isNew = 'terms' in run;
@@ -78,7 +93,7 @@ async function resume(
   run: ExistingRun,
   reader: RunReader,
   flags: RunFlags,
-  host: Host,
+  host: WatchedHost,
   waited: boolean,
 ): Promise<Finished | Refusal> {
   const { runDir, graph } = run;

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { isPaused } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
+import { StopByRequest } from '../../core/records/stop-request.ts';
 import { runLoop } from '../../engine/loop.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
 import { revealHoldout, revealHoldoutIfPossible } from '../../holdout/mount.ts';
@@ -20,6 +21,7 @@ import type { RunLeft } from './notify.ts';
 import type { OwnRun, ResumedRun } from './own-run.ts';
 import { releaseLock, resultNow, settleRun, writeResult } from './run-end.ts';
 import { runParts } from './run-parts.ts';
+import type { WatchedHost } from './stop-watch.ts';
 
 /** Milliseconds within which one signal may arrive twice: `npx` passes on the signal that the terminal sends to all processes. */
 const oneSignalMs = 100;
@@ -34,7 +36,7 @@ export async function executeRun(
   task: NewRun | ResumedRun,
   reader: RunReader,
   flags: RunFlags,
-  host: Host,
+  host: WatchedHost,
 ): Promise<Finished | Refusal> {
   const { runDir } = task;
   const takeOver = flags.takeOver === true;
@@ -49,6 +51,7 @@ export async function executeRun(
   // After another process has taken over the run, this one changes nothing in it, not even with calls in progress.
   const folders = new Set([runDir, realpathSync.native(runDir)]);
   const fences = [...folders].map((folder) => fence(folder, lock.assertOwner, lock.successor));
+  host.stops.began(lock.epoch);
   reportStop(host, over.signal);
   keepRoom(runDir);
   const run: OwnRun = { runDir, task, reader, flags, host, lock, signal, open: [] };
@@ -68,6 +71,7 @@ export async function executeRun(
     throw cause;
   } finally {
     over.abort();
+    host.stops.ended();
     await closeAll(run.open);
     giveRoom(runDir);
     await releaseLock(lock, run.ending, host);
@@ -128,9 +132,13 @@ function reportStop({ signal, clock, log }: Host, over: AbortSignal): void {
   const report = async () => {
     await clock.sleep(oneSignalMs, over);
     if (!over.aborted)
-      log('warn', 'stopping: ending the node and saving the run; a second signal stops at once', {
-        signal: String(signal.reason),
-      });
+      log(
+        'warn',
+        'stopping: ending the node and saving the run; a second signal stops at once',
+        signal.reason instanceof StopByRequest
+          ? { by: signal.reason.request.by }
+          : { signal: String(signal.reason) },
+      );
   };
   if (signal.aborted) return;
   signal.addEventListener('abort', () => void report(), { once: true, signal: over });

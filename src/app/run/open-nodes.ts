@@ -62,6 +62,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     kinds: kindsOf(graph),
     execute: executeHere,
     waited: 'change' in task && task.waited,
+    stopAsked: host.stops.asked,
     stopAfter: env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
   };
   for (const passed of allPassed(value))

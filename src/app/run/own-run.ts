@@ -7,9 +7,10 @@ import type { SealedHoldout } from '../../holdout/mount.ts';
 import type { Closing } from '../../run/journal.ts';
 import type { Lock } from '../../run/lock.ts';
 import type { RunReader, StoredRun } from '../../run/open-run.ts';
-import type { Finished, Host, RunFlags } from '../types.ts';
+import type { Finished, RunFlags } from '../types.ts';
 import type { NewRun } from './create.ts';
 import type { ResumeChange } from './resume-changes.ts';
+import type { WatchedHost } from './stop-watch.ts';
 import type { RunTerms } from './terms.ts';
 
 /** A run that continues from its records, with the changes of this resume. */
@@ -26,7 +27,7 @@ export type OwnRun = {
   readonly task: NewRun | ResumedRun;
   readonly reader: RunReader;
   readonly flags: RunFlags;
-  readonly host: Host;
+  readonly host: WatchedHost;
   readonly lock: Lock;
   readonly signal: AbortSignal;
   /** What is open, in the order of opening; closed in reverse. */

@@ -9,6 +9,7 @@ import { exchangeSchema } from './exchange.ts';
 import { branchOf } from './fork.ts';
 import { fileName, nodeId } from './names.ts';
 import { questionSchema } from './question.ts';
+import { stopAskedSchema } from './stop-request.ts';
 import {
   branchStoppedSchema,
   callRecordSchema,
@@ -54,6 +55,7 @@ const stoppedRecordSchema = once(() =>
       .exactOptional()
       .describe('That it asks a person; absent where it was asked before'),
     signal: z.string().exactOptional().describe('That interrupted it'),
+    request: stopAskedSchema().exactOptional().describe('That interrupted it, instead of a signal'),
   }),
 );
 

@@ -66,6 +66,8 @@ export const layout = (run: string) => {
     followed: `${at}.replay`,
     /** What people asked for from outside (start, stop, deliver, …), one act a line. Not covered by hashes. */
     acts: `${at}acts.jsonl`,
+    /** A request to the owner to stop, which it removes. Not covered by hashes. No node can have this name. */
+    stopRequest: `${at}stop-request.json`,
     /** Hashes of the tokens with which notices let people answer, one a line. Not covered by hashes. No node can have this name. */
     answerTokens: `${at}answer-tokens.txt`,
     /** What the run prints in the background; each process appends. Not covered by hashes. No node can have this name. */

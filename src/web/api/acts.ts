@@ -34,11 +34,11 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     const argv = [...startArguments(body), ...placeWords(web.runsDir, web.cwd)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
   },
-  stop: async ({ web, run }) => {
-    const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, timeoutMs: stopMs });
+  stop: async ({ web, run, body: { after_node: afterNode } }) => {
+    const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, afterNode, timeoutMs: stopMs });
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
-    return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web);
+    return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web, afterNode);
   },
   resume: async ({ web, run, body }) => {
     const argv = [...resumeArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];

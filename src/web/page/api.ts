@@ -22,6 +22,7 @@ import type {
   ServerInfo,
   StartBody,
   SteerBody,
+  StopBody,
 } from '../contract.ts';
 
 /** An answer with a status of 400 or more; status 0: the server was not reached. */
@@ -78,7 +79,7 @@ export const api = {
   pipelines: () => json<PipelineList>('/api/v1/pipelines'),
   files: () => json<FolderFiles>('/api/v1/files'),
   start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
-  stop: (run: string) => json<StopReport>(`${runPath(run)}/stop`, {}),
+  stop: (run: string, body: StopBody) => json<StopReport>(`${runPath(run)}/stop`, body),
   answer: (run: string, body: AnswerBody) => json<AnswerReport>(`${runPath(run)}/answer`, body),
   steer: (run: string, body: SteerBody) => json<SteerReport>(`${runPath(run)}/steer`, body),
   resume: (run: string, body: Partial<ResumeBody>) => json<StartReport>(`${runPath(run)}/resume`, body),

@@ -58,9 +58,24 @@ export function ActButtons({ run }: { run: RunRow }) {
           type="button"
           class="button"
           disabled={busy.value !== ''}
-          onClick={ask('stop', () => api.stop(run.run_id), 'Stopping…')}
+          onClick={ask('stop', () => api.stop(run.run_id, { after_node: false }), 'Stopping…')}
         >
           Stop
+        </button>
+      )}
+      {can('stop') && (
+        <button
+          type="button"
+          class="button"
+          title="The nodes that run now finish first"
+          disabled={busy.value !== ''}
+          onClick={ask(
+            'stop',
+            () => api.stop(run.run_id, { after_node: true }),
+            'Stopping after the nodes that run now…',
+          )}
+        >
+          Stop after node
         </button>
       )}
       {can('fork') && (
