@@ -4,6 +4,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { Self } from '../platform/process/table.ts';
+import { openFolderQueue } from './folder-queue.ts';
 
 /** The process that takes jobs, as others identify it. */
 export type WorkerSelf = Self;
@@ -15,5 +16,10 @@ export type QueueOptions = {
   readonly worker?: WorkerSelf | undefined;
 };
 
-/** Opens the queue of `runsDir`, which need not exist; nothing is made there before a job is submitted. */
-export type OpenQueue = (runsDir: string, options: QueueOptions) => Promise<JobQueue | Refusal>;
+/** Opens the queue of `runsDir`, which need not exist; nothing is made there before a job is submitted or taken. */
+export async function openQueue(
+  runsDir: string,
+  { clock, worker }: QueueOptions,
+): Promise<JobQueue | Refusal> {
+  return openFolderQueue(runsDir, { clock, worker });
+}

@@ -32,9 +32,10 @@ export async function linkOnce(path: string, text: string): Promise<boolean> {
   return true;
 }
 
-async function writeFlushed(path: string, text: string): Promise<void> {
+/** Makes a new file and flushes it, not its name. A process that is killed meanwhile leaves a part of it. */
+export async function writeFlushed(path: string, text: string, mode = 0o600): Promise<void> {
   beforeWrite(path);
-  const file = openSync(path, 'wx', 0o600);
+  const file = openSync(path, 'wx', mode);
   try {
     const bytes = Buffer.from(text);
     for (let from = 0; from < bytes.length; ) from += writeSync(file, bytes, from);

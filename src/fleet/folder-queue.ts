@@ -1,0 +1,130 @@
+/** The queue of jobs in the runs directory: one file each, every change one rename. Nothing is torn, one of several processes wins,
+ *  and a crash leaves a job in one place. */
+import type { Clock, Every } from '../core/contracts/clock.ts';
+import type { JobQueue } from '../core/contracts/job-queue.ts';
+import type { QueuedJob } from '../core/records/job.ts';
+import { realEvery } from '../platform/clock.ts';
+import { type Self, thisProcess } from '../platform/process/table.ts';
+import { ownFolder, recoverAside } from './aside.ts';
+import { folderChanges } from './folder-change.ts';
+import { folderClaims } from './folder-claims.ts';
+import { noticeChanges } from './folder-notices.ts';
+import { submissions } from './folder-submit.ts';
+import { leftJobs } from './folder-take-over.ts';
+import { jobReader, queuedJob } from './job-file.ts';
+import { byName } from './job-names.ts';
+import { labelPlaces } from './label-places.ts';
+import { fleetLayout } from './layout.ts';
+import { processName } from './process-name.ts';
+import { type JobFile, openQueueFolders } from './queue-folders.ts';
+import { watchWorkers } from './workers.ts';
+
+export type FolderQueueOptions = {
+  readonly clock: Clock;
+  /** The worker that takes jobs; without it they are only looked at, submitted and changed. */
+  readonly worker?: Self | undefined;
+  /** Default: a timer that does not keep the process alive. */
+  readonly every?: Every;
+};
+
+/** How often is looked for what processes that have ended left. */
+const tidyMs = 5000;
+/** How often jobs are read again because they were moved while they were read. */
+const mostReads = 10;
+
+export function openFolderQueue(runsDir: string, options: FolderQueueOptions): JobQueue {
+  const { clock, worker, every = realEvery } = options;
+  const layout = fleetLayout(runsDir);
+  const { queue } = layout;
+  const self = worker ?? thisProcess();
+  const aside = ownFolder(queue.aside, processName(self));
+  const hands = ownFolder(queue.run, processName(self));
+  const folders = openQueueFolders(layout);
+  const workers = watchWorkers(runsDir, clock, self);
+  const left = leftJobs(runsDir, layout, folders, workers);
+  const recover = () => recoverAside(layout, (name) => workers.standingOf(name) === 'dead');
+  const changes = folderChanges(layout, aside, folders, clock, { release: left.release, recover });
+  const submitted = submissions(layout, aside, folders, clock);
+  const places = labelPlaces(layout, aside, folders.running);
+  const claims = folderClaims({ layout, clock, folders, aside, hands, places, left });
+  const readAll = queueReader();
+  const readOne = queueReader();
+  const stops = new Set<() => void>();
+
+  let tidiedAt = Number.NEGATIVE_INFINITY;
+  const tidy = async (): Promise<void> => {
+    if (clock.monotonic() - tidiedAt < tidyMs) return;
+    tidiedAt = clock.monotonic();
+    recover();
+    await submitted.recover();
+    left.clear();
+  };
+  const ofWorker = <T extends readonly unknown[], R>(call: (...given: T) => Promise<R>) => {
+    return async (...given: T): Promise<R> => {
+      if (worker === undefined) throw new Error('Internal: this queue was opened without a worker');
+      return call(...given);
+    };
+  };
+
+  return {
+    place: 'folder',
+    submit: submitted.submit,
+    claim: ofWorker(async (request) => {
+      await tidy();
+      return claims.claim(request);
+    }),
+    takeOver: ofWorker(claims.takeOver),
+    extend: ofWorker(claims.extend),
+    overdue: claims.overdue,
+    finish: ofWorker(claims.finish),
+    delay: ofWorker(claims.delay),
+    ...changes,
+    async get(runId) {
+      return readOne(() => [folders.find(runId)].flatMap((file) => file ?? []))[0];
+    },
+    async list() {
+      return readAll(folders.survey);
+    },
+    onChange(changed) {
+      const stop = noticeChanges(
+        {
+          folders: [queue.wait, queue.later, queue.held, queue.run],
+          isStale: folders.isStale,
+          dueAfter: (ms) => folders.later.jobs().find(({ at }) => at > ms)?.at,
+          clock,
+          every,
+        },
+        changed,
+      );
+      stops.add(stop);
+      return stop;
+    },
+    async close() {
+      for (const stop of stops) stop();
+      aside.close();
+      hands.close();
+    },
+  };
+}
+
+/** Reads the jobs of files; a file that was moved meanwhile is looked for again. One that this version cannot read is left out. */
+function queueReader(): (files: () => readonly JobFile[]) => QueuedJob[] {
+  const read = jobReader();
+  return (files) => {
+    for (let reads = 1; ; reads++) {
+      const found = [...files()].sort(byPlace);
+      const jobs = read(found);
+      if (reads < mostReads && jobs.includes('gone')) continue;
+      return found.flatMap((file, at) => {
+        const job = jobs[at];
+        return job === undefined || typeof job === 'string' ? [] : [queuedJob(file, job)];
+      });
+    }
+  };
+}
+
+const order = ['run', 'wait', 'later', 'held'] as const;
+
+/** Running since when, waiting in the order of claims, later by time: names begin with what decides. */
+const byPlace = (a: JobFile, b: JobFile): number =>
+  order.indexOf(a.place) - order.indexOf(b.place) || byName(a.entry, b.entry);
