@@ -1,4 +1,4 @@
-/** QueueChanges of jobs that no worker has: a job is moved out of its folder first, so that no worker takes it meanwhile. */
+/** Changes of jobs that no worker has: a job is moved out of its folder first, so that no worker takes it meanwhile. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
