@@ -1,0 +1,100 @@
+/** The queue of a runs directory in PostgreSQL, by pg-boss: for hosts that share more than a folder can bear. */
+import type { Clock } from '../core/contracts/clock.ts';
+import type { JobQueue } from '../core/contracts/job-queue.ts';
+import type { Refusal } from '../core/diagnostic.ts';
+import { type Boss, loadBoss } from './pg-boss.ts';
+import { type DatabaseAddress, databaseAddress } from './postgres-address.ts';
+import { bind, checkedBinding, queueNameOf } from './postgres-binding.ts';
+import { patientCalls } from './postgres-calls.ts';
+import { hearChanges } from './postgres-changes.ts';
+import { connectBoss } from './postgres-connection.ts';
+import { jobCalls } from './postgres-jobs.ts';
+import { type WorkerCalls, workerCalls } from './postgres-worker.ts';
+
+export type PostgresQueueOptions = {
+  /** Where pg-boss is looked for, besides next to factory. */
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** The name of the worker that takes jobs. */
+  readonly worker?: string | undefined;
+  /** What a worker reports to people. */
+  readonly warn?: ((text: string) => void) | undefined;
+};
+
+/** How long a command waits for a database that has gone away meanwhile; a worker waits until it is back. */
+const patienceMs = 10_000;
+
+/** Opens the queue of `runsDir` in the database that `url` names. */
+export async function openPostgresQueue(
+  runsDir: string,
+  url: string,
+  options: PostgresQueueOptions,
+): Promise<JobQueue | Refusal> {
+  const address = databaseAddress(url);
+  if ('problems' in address) return address;
+  const module = await loadBoss(options.cwd);
+  if ('problems' in module) return module;
+  const boss = await connectBoss(module, address);
+  if ('problems' in boss) return boss;
+  const found = await checkedBinding(boss, runsDir, address);
+  if (found !== undefined && 'problems' in found) {
+    await boss.stop({ graceful: false });
+    return found;
+  }
+  const name = found === undefined ? undefined : queueNameOf(found);
+  return options.worker === undefined
+    ? queueOf({ ...options, boss, address, runsDir, name })
+    : queueOf({ ...options, boss, address, runsDir, name: queueNameOf(await bind(boss, runsDir, address)) });
+}
+
+type Opened = PostgresQueueOptions & {
+  readonly boss: Boss;
+  readonly address: DatabaseAddress;
+  readonly runsDir: string;
+  /** Of pg-boss's queue; undefined before the first job. */
+  readonly name: string | undefined;
+};
+
+function queueOf(opened: Opened): JobQueue {
+  const { boss, address, runsDir, clock, worker, warn = () => {} } = opened;
+  const { schema, place } = address;
+  const closed = new AbortController();
+  const calls = patientCalls({
+    ...{ clock, warn, place, closed: closed.signal },
+    patienceMs: worker === undefined ? patienceMs : Number.POSITIVE_INFINITY,
+  });
+  let { name } = opened;
+  const bound = async (): Promise<string> => {
+    name ??= queueNameOf(await bind(boss, runsDir, address));
+    return name;
+  };
+  const ends = new Set<() => void>();
+  return {
+    place,
+    ...jobCalls({ boss, schema, calls, bound, name: () => name }),
+    ...(worker === undefined || name === undefined
+      ? noWorker
+      : workerCalls({ boss, schema, name, worker, clock, calls })),
+    onChange(changed) {
+      const end = hearChanges({ boss, schema, name: () => name, clock }, changed);
+      ends.add(end);
+      return () => {
+        ends.delete(end);
+        end();
+      };
+    },
+    async close() {
+      closed.abort();
+      for (const end of ends) end();
+      await boss.stop({ graceful: false });
+    },
+  };
+}
+
+const refuse = (): never => {
+  throw new Error('Internal: only a worker takes jobs');
+};
+const noWorker: WorkerCalls = {
+  ...{ claim: refuse, takeOver: refuse, extend: refuse },
+  ...{ overdue: refuse, finish: refuse, delay: refuse },
+};
