@@ -40,7 +40,9 @@ export async function readInputs(
   graph: Graph,
   given: Readonly<Record<string, string>>,
   cwd: string,
-  kept: Pick<Inputs, 'variables' | 'files'> & Partial<Inputs> = { variables: {}, files: {} },
+  kept: Pick<Inputs, 'variables' | 'files'> & {
+    readonly [K in 'prompts' | 'schemas']?: Inputs[K] | undefined;
+  } = { variables: {}, files: {} },
 ): Promise<{ readonly inputs: Inputs } | { readonly problems: readonly Diagnostic[] }> {
   const base = dirname(resolve(cwd, graph.file));
   const declared = variablesOf(graph);

@@ -53,9 +53,13 @@ export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
   return [...found.values()];
 }
 
+/** Codes of choices that may be right on another machine, with its keys and settings. */
+const ofThisMachine: readonly string[] = ['agent-none', 'agent-key', 'agent-base-url', 'agent-wait'];
+
+/** `elsewhere`: another machine executes the run, so that only what is wrong on any refuses it. */
 export function resolveAgents(
   graph: Graph,
-  choice: Omit<AgentRequest, 'nodeBackend' | 'provider'>,
+  { elsewhere = false, ...choice }: Omit<AgentRequest, 'nodeBackend' | 'provider'> & { elsewhere?: boolean },
 ): AgentAssignment | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
@@ -64,7 +68,8 @@ export function resolveAgents(
     if (plans.has(key)) continue;
     const chosen = chooseForNode(node, choice);
     if ('plan' in chosen) plans.set(key, knownPlan(plans, chosen.plan));
-    else problems.push({ ...chosen.problem, place: placeOf(graph, node) });
+    else if (!elsewhere || !ofThisMachine.includes(chosen.problem.code))
+      problems.push({ ...chosen.problem, place: placeOf(graph, node) });
   }
   // A wrong flag is an error also where no node uses it.
   if (plans.size === 0 && problems.length === 0) {

@@ -17,6 +17,7 @@ import {
   settingOption,
 } from './options.ts';
 import { orderVerbs } from './order-verbs.ts';
+import { queueVerbs } from './queue-verbs.ts';
 import { exitsOfRun, type Group, type Verb } from './verb.ts';
 
 const runVerbs: readonly (Verb | Group)[] = [
@@ -148,6 +149,7 @@ const machineVerbs: readonly Verb[] = [
 /** All of them: of each group those that belong together, as `factory --help` and README list them. */
 export const verbGroups: Readonly<Record<string, readonly (Verb | Group)[]>> = {
   'Run pipelines': runVerbs,
+  'Queue runs': queueVerbs,
   'Look at runs': lookVerbs,
   'Operate runs': operateVerbs,
   'What a run made': endVerbs,

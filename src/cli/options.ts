@@ -2,9 +2,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Diagnostic, wrong } from '../core/diagnostic.ts';
+import { labelForm, labelFormWords, priorityBound } from '../core/records/job.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { flagOfSetting, runSettings, type SettingName, settingNames } from '../core/settings/run.ts';
 import { type AttributeSpec, type AttributeType, duration } from '../core/settings/types.ts';
+import type { TypedFlag } from '../keeper/passed-flags.ts';
 
 /** A value that an option cannot have; the command line prints it. */
 export class BadValue extends Error {
@@ -62,6 +64,16 @@ export function settingOption(name: SettingName): Option {
   made.attributeName = () => name;
   if (spec.words !== undefined) made.argChoices = [...spec.words];
   return made;
+}
+
+/** The same for a run that another process begins: its value is kept with the texts that gave it. */
+function passedOption(name: SettingName): Option {
+  const made = settingOption(name);
+  const read = made.parseArg as (typed: string, before: unknown) => unknown;
+  return made.argParser<TypedFlag | undefined>((typed, before) => ({
+    value: read(typed, before?.value),
+    typed: [...(before?.typed ?? []), typed],
+  }));
 }
 
 /** The flag of an option with this name. */
@@ -156,6 +168,46 @@ export const runningOptions = () => [
   json(),
   ...logOptions(),
 ];
+
+/** A priority, also below 0. */
+export const priorityOption = (about = 'a higher one goes first (default: 0)') =>
+  option(`--priority <n>`, about, (typed) => {
+    const number = /^[+-]?\d+$/.test(typed) ? Number(typed) : Number.NaN;
+    if (Math.abs(number) <= priorityBound) return number;
+    throw new InvalidArgumentError(`It must be a whole number from -${priorityBound} to ${priorityBound}.`);
+  });
+
+export const notBeforeOption = () =>
+  option('--not-before <time>', 'begin at this time or later: 22:00, 2026-03-01T22:00:00Z or 8h', notEmpty);
+
+/** Of `submit`: how it is queued, and the flags of a run that another process begins. */
+export const submitOptions = () => [
+  runsdir(),
+  dbOption(),
+  priorityOption(),
+  notBeforeOption(),
+  option('--key <id>', 'id of the run: with the id of one that is there, nothing is submitted', notEmpty),
+  option('--name <name>', 'name of the run in the queue (default: its title)', nameOfJob),
+  option('--in-order', 'begin each run when the one before it has left the queue'),
+  ...passedOptions(),
+  json(),
+  option('-q, --quiet', 'print run ids only'),
+  noColor(),
+];
+
+/** Flags of `run` that a submitted run may have. */
+export const passedOptions = () => [
+  ...settingNames.filter((name) => 'flag' in runSettings[name]).map(passedOption),
+  option('--var <name=value>', 'set a variable of the pipeline; repeatable', variable),
+  option('--strict', 'treat attributes without effect as errors'),
+  option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
+  notifyOption(),
+];
+
+function nameOfJob(typed: string): string {
+  if (labelForm.test(typed)) return typed;
+  throw new InvalidArgumentError(`It must be ${labelFormWords}.`);
+}
 
 /** Defaults of a compilation; other runs have those of the engine. */
 export const compileDefaults = { model: 'gpt-5.2-codex', effort: 'medium', attempts: 5 } as const;

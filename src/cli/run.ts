@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { openQuestionOf } from '../app/inspect/question.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { resumeRun, startRun } from '../app/run/index.ts';
+import { dirsProblem, resumeRun, startRun } from '../app/run/index.ts';
 import type { Finished } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { workdirOf } from '../core/pipeline.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { askedIn } from '../core/records/result.ts';
 import { planRequestFile } from '../planner/evidence.ts';
 import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
-import { checkDirs } from '../workspace/roots.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
@@ -95,9 +93,8 @@ async function start(
   const place = newRun(runsDir, options.runId, io);
   if ('problems' in place) return place;
   const flags = flagsOf(options);
-  const workdir = workdirOf(read.graph, flags, io.cwd);
-  const dirs = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
-  if (dirs !== undefined) return usage(dirs.message, dirs.fix);
+  const dirs = dirsProblem(read.graph, flags, { cwd: io.cwd, runsDir });
+  if (dirs !== undefined) return dirs;
   return startRun(read.graph, place, flags, hostOf(io, view, options));
 }
 

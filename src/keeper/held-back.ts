@@ -13,9 +13,11 @@ export type QueueFacts = {
   readonly titles: ReadonlyMap<string, string>;
 };
 
-/** Whether a worker takes jobs with these labels. */
-export const takesLabels = ({ labels }: Pick<QueueWorkerRow, 'labels'>, ofJob: readonly string[]): boolean =>
-  labels === null || ofJob.every((label) => labels.includes(label));
+/** Whether a worker with these labels takes jobs of those; without any it takes all. */
+export const takesLabels = (
+  { labels }: { readonly labels?: readonly string[] | null },
+  ofJob: readonly string[],
+): boolean => labels == null || ofJob.every((label) => labels.includes(label));
 
 /** Why a job does not run; empty where nothing holds it back. `before`: how many due jobs go first. */
 export function whyNotRunning(queued: QueuedJob, before: number, facts: QueueFacts): string {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { ulid } from 'ulid';
+import { monotonicFactory, ulid } from 'ulid';
 import * as z from 'zod';
 import type { Clock } from '../core/contracts/clock.ts';
 import { own, parseJson } from '../core/json.ts';
@@ -46,6 +46,13 @@ export function newRunId(clock: Clock): string {
   const random = randomBytes(16).values();
   // ULIDs have no time before 1970.
   return ulid(Math.max(0, clock.now().getTime()), () => (random.next().value ?? 0) / 256);
+}
+
+/** Several ids at once, which sort in their order. */
+export function newRunIds(clock: Clock, many: number): readonly string[] {
+  const next = monotonicFactory();
+  const now = Math.max(0, clock.now().getTime());
+  return Array.from({ length: many }, () => next(now));
 }
 
 /** Creates the runs directory. For the default one (`.factory/runs`) `.factory/.gitignore` keeps runs out of `git status`;

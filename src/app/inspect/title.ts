@@ -16,12 +16,20 @@ export async function titleOf(
   { variables, pipeline_path }: Pick<Manifest, 'variables' | 'pipeline_path'>,
   graph: Pick<Graph, 'settings'> | undefined,
 ): Promise<string> {
+  const hash = variables['spec']?.file?.sha256;
+  return titleIn(graph, hash === undefined ? undefined : storedText(runDir, hash), pipeline_path);
+}
+
+/** The same of a run that has not begun; `spec` is the text of its spec, if it has one. */
+export function titleIn(
+  graph: Pick<Graph, 'settings'> | undefined,
+  spec: string | undefined,
+  pipelinePath: string,
+): string {
   const label = oneLineOf(graph?.settings.label ?? '');
   if (label !== '') return label;
-  const hash = variables['spec']?.file?.sha256;
-  const spec = hash === undefined ? undefined : storedText(runDir, hash)?.slice(0, searched);
-  const heading = oneLineOf(/^#{1,6}[ \t]+(.+?)[ \t]*#*$/m.exec(spec ?? '')?.[1] ?? '');
-  return heading === '' ? basename(pipeline_path) : heading;
+  const heading = oneLineOf(/^#{1,6}[ \t]+(.+?)[ \t]*#*$/m.exec(spec?.slice(0, searched) ?? '')?.[1] ?? '');
+  return heading === '' ? basename(pipelinePath) : heading;
 }
 
 const titledSchema = once(() =>

@@ -93,6 +93,16 @@ export type NewState = {
   readonly snapshot: Snapshot;
 };
 
+/** Why the script of a run cannot answer for its inputs. */
+export const scriptMismatch = (
+  { script: { script }, agents }: Pick<RunTerms, 'script' | 'agents'>,
+  inputs: Inputs,
+): Refusal | undefined => {
+  const problem =
+    script !== undefined && usesScript(agents) ? scriptProblem(script.script, inputs) : undefined;
+  return problem && { problems: [problem] };
+};
+
 /** Creates the run directory. Nothing is left behind when it refuses or fails. */
 export async function create(
   { runsDir, runId }: Where,
@@ -102,10 +112,8 @@ export async function create(
 ): Promise<NewRun | Refusal> {
   const terms = await termsOf(seed, flags, host);
   if ('problems' in terms) return terms;
-  const { script } = terms.script;
-  const mismatch =
-    script !== undefined && usesScript(terms.agents) ? scriptProblem(script.script, seed.inputs) : undefined;
-  if (mismatch !== undefined) return { problems: [mismatch] };
+  const mismatch = scriptMismatch(terms, seed.inputs);
+  if (mismatch !== undefined) return mismatch;
   const { former, workdir: original_workdir, holdout } = seed;
   const before = { original_workdir, holdout, sandbox: former?.manifest.sandbox };
   const sandbox = await sandboxOfRun(seed.graph, before, runsDir, flags.sandbox, host);

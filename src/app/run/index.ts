@@ -1,13 +1,17 @@
 /** The life of a run: it is created from a seed and carried on to its end. A start, a fork and a replay differ in the seed only; a
  *  resume carries on a run that exists. */
-import type { Refusal } from '../../core/diagnostic.ts';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
+import { workdirOf } from '../../core/pipeline.ts';
 import type { Moment } from '../../run/moment.ts';
+import { checkDirs } from '../../workspace/roots.ts';
+import type { Inputs } from '../inputs.ts';
 import type { Finished, Host, RunFlags, Where } from '../types.ts';
 import { carryOn } from './carry-on.ts';
-import { create, type RunSeed } from './create.ts';
+import { create, type RunSeed, scriptMismatch } from './create.ts';
 import { type ReplayRequest, replaySeed } from './replay-seed.ts';
 import { runSeed } from './run-seed.ts';
+import { type RunTerms, termsOf } from './terms.ts';
 import { workdirSeed } from './workdir-seed.ts';
 
 /** Starts a run of `graph` and runs it to its end. Leaves nothing behind if it refuses. */
@@ -19,6 +23,39 @@ export async function startRun(
 ): Promise<Finished | Refusal> {
   const seed = await workdirSeed(graph, where, flags, host);
   return 'problems' in seed ? seed : live(where, seed, flags, host);
+}
+
+/** What is wrong with the folders of a new run. */
+export function dirsProblem(
+  graph: Graph,
+  flags: RunFlags,
+  { cwd, runsDir }: { readonly cwd: string; readonly runsDir: string },
+): Refusal | undefined {
+  const workdir = workdirOf(graph, flags, cwd);
+  const found = workdir === undefined ? undefined : checkDirs({ workdir, runsdir: runsDir });
+  return found && refused('usage', found.message, found.fix);
+}
+
+/** A run that may begin, as far as this machine can say. */
+export type CheckedStart = { readonly inputs: Inputs; readonly terms: RunTerms };
+
+/** Checks a run that another machine may execute: its inputs, its holdout, its agents' names, prices and answers; nothing is written.
+ *  `before`: a run of the same pipeline and flags, with other values of variables. */
+export async function checkStart(
+  graph: Graph,
+  where: Where,
+  flags: RunFlags,
+  host: Pick<Host, 'cwd' | 'env' | 'clock'>,
+  before?: CheckedStart,
+): Promise<CheckedStart | Refusal> {
+  const seed = await workdirSeed(graph, where, flags, host, before?.inputs);
+  if ('problems' in seed) return seed;
+  const { inputs } = seed;
+  const terms = before?.terms ?? (await termsOf({ ...seed, elsewhere: true }, flags, host));
+  if ('problems' in terms) return terms;
+  // A script that only the pipeline bundles comes after a key, and the other machine may have one.
+  const isCertain = flags.agent !== undefined || flags.agent_script !== undefined;
+  return (isCertain ? scriptMismatch(terms, inputs) : undefined) ?? { inputs, terms };
 }
 
 /** Starts a run from the checkpoint `moment` of the run in `runDir`, which is only read; `graph` replaces its pipeline. */

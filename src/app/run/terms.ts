@@ -40,6 +40,8 @@ export type TermsRequest = {
   readonly script: string | undefined;
   /** Uses recorded answers only: no agent is created. */
   readonly offline: boolean;
+  /** The run is only checked here: another machine executes it. */
+  readonly elsewhere?: boolean;
 };
 
 export type RunTerms = {
@@ -72,10 +74,12 @@ export type RunTerms = {
 /** The script of a run: loaded, and its text for the run directory if that has another one or none. */
 type Script = { readonly script: LoadedScript | undefined; readonly text: string | undefined };
 
+type TermsHost = Pick<Host, 'cwd' | 'env'>;
+
 export async function termsOf(
   request: TermsRequest,
   flags: RunFlags,
-  host: Host,
+  host: TermsHost,
 ): Promise<RunTerms | Refusal> {
   const { graph, inputs } = request;
   const before = request.former?.manifest;
@@ -133,8 +137,8 @@ export function withTerms(
 type Cast = Pick<RunTerms, 'agents' | 'script'>;
 
 /** The agents of the run, and their script. A former run keeps its agent, whatever the environment sets now. */
-async function castRun(request: TermsRequest, flags: RunFlags, host: Host): Promise<Cast | Refusal> {
-  const { graph, former, script: path, offline } = request;
+async function castRun(request: TermsRequest, flags: RunFlags, host: TermsHost): Promise<Cast | Refusal> {
+  const { graph, former, script: path, offline, elsewhere = false } = request;
   const found = await scriptOf(request, host.cwd);
   if ('problems' in found) return found;
   const { script } = found;
@@ -155,7 +159,7 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: Host): Prom
   const cast = (answers: LoadedScript | undefined): AgentAssignment | Refusal =>
     offline
       ? { plans: new Map(), main: undefined }
-      : resolveAgents(graph, { ...choice, programs, recorded, script: answers });
+      : resolveAgents(graph, { ...choice, programs, recorded, script: answers, elsewhere });
   const agents = cast(script);
   if ('problems' in agents) return agents;
   const isKept = former !== undefined && path === undefined;

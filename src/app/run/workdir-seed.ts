@@ -14,7 +14,7 @@ import { startJournal } from '../../run/run-journal.ts';
 import { noteOf } from '../../workspace/own-place.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import { readInputs } from '../inputs.ts';
+import { type Inputs, readInputs } from '../inputs.ts';
 import type { Host, RunFlags, Where } from '../types.ts';
 import type { RunSeed } from './create.ts';
 import { sealHoldout } from './seal-holdout.ts';
@@ -24,22 +24,25 @@ export type WorkdirBegin = {
   readonly graph: Graph;
   readonly where: Where;
   readonly flags: RunFlags;
-  readonly host: Host;
+  readonly host: Pick<Host, 'cwd' | 'env' | 'clock'>;
   readonly workdir: string | undefined;
   readonly holdout: ChosenHoldout | undefined;
 };
 
-/** Reads the inputs and the holdout of a new run of `graph`, once: what was checked is what the run gets. */
+/** Reads the inputs and the holdout of a new run of `graph`, once: what was checked is what the run gets. `texts` are the prompts
+ *  and schemas of a run of the same pipeline. */
 export async function workdirSeed(
   graph: Graph,
   where: Where,
   flags: RunFlags,
-  host: Host,
+  host: WorkdirBegin['host'],
+  texts?: Pick<Inputs, 'prompts' | 'schemas'>,
 ): Promise<RunSeed | Refusal> {
   const { cwd, env } = host;
   const homeless = homeProblem(env);
   if (homeless !== undefined) return { problems: [homeless] };
-  const read = await readInputs(graph, flags.vars, cwd);
+  const kept = { variables: {}, files: {}, prompts: texts?.prompts, schemas: texts?.schemas };
+  const read = await readInputs(graph, flags.vars, cwd, kept);
   if ('problems' in read) return read;
   const { inputs } = read;
   const { variables } = inputs;
