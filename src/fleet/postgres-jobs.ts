@@ -30,7 +30,7 @@ export function jobCalls(place: Place): Pick<JobQueue, 'submit' | 'cancel' | 'ch
           const given = jobs.map((one) => ({ ...one, order: orders.get(one.job.run_id) ?? '' }));
           const added = await addRows({ boss, schema, name, db }, given);
           await db.executeSql(rows.tellOthers(schema));
-          return jobs.map(({ job }) => added.has(job.run_id));
+          return added;
         });
       }),
     cancel: (runId) => changeRow(place, runId, (db, name, { id }) => boss.deleteJob(name, id, { db })),
@@ -93,7 +93,7 @@ function changed({ reason: before, ...job }: Job, { priority = job.priority, rea
   return { ...job, priority, ...(why === undefined ? {} : { reason: why }) };
 }
 
-/** Adds jobs that are not queued yet; the run ids of those. */
+/** Adds jobs that are not queued yet; whether each was added. */
 export async function addRows(
   {
     boss,
@@ -102,7 +102,7 @@ export async function addRows(
     db,
   }: Pick<Place, 'boss' | 'schema'> & { readonly name: string; readonly db: Statements },
   jobs: readonly { readonly job: Job; readonly target: JobTarget; readonly order: string }[],
-): Promise<ReadonlySet<string>> {
+): Promise<readonly boolean[]> {
   const given = jobs.map((one) => ({ ...one, id: randomUUID() }));
   const added = await boss.insert(
     name,
@@ -116,5 +116,5 @@ export async function addRows(
     ours.map(({ id }) => id),
     ours.map(({ order }) => order),
   ]);
-  return new Set(ours.map(({ job }) => job.run_id));
+  return given.map(({ id }) => ids.has(id));
 }

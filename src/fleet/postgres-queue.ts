@@ -4,7 +4,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { type Boss, loadBoss } from './pg-boss.ts';
 import { type DatabaseAddress, databaseAddress } from './postgres-address.ts';
-import { bind, checkedBinding, queueNameOf } from './postgres-binding.ts';
+import { bind, checkedBinding, databaseBinding, queueNameOf } from './postgres-binding.ts';
 import { patientCalls } from './postgres-calls.ts';
 import { hearChanges } from './postgres-changes.ts';
 import { connectBoss } from './postgres-connection.ts';
@@ -68,15 +68,21 @@ function queueOf(opened: Opened): JobQueue {
     name ??= queueNameOf(await bind(boss, runsDir, address));
     return name;
   };
+  /** Another process may have submitted the first job meanwhile. */
+  const known = (): string | undefined => {
+    const binding = name === undefined ? databaseBinding(runsDir) : undefined;
+    if (binding !== undefined && !('problems' in binding)) name = queueNameOf(binding);
+    return name;
+  };
   const ends = new Set<() => void>();
   return {
     place,
-    ...jobCalls({ boss, schema, calls, bound, name: () => name }),
+    ...jobCalls({ boss, schema, calls, bound, name: known }),
     ...(worker === undefined || name === undefined
       ? noWorker
       : workerCalls({ boss, schema, name, worker, clock, calls })),
     onChange(changed) {
-      const end = hearChanges({ boss, schema, name: () => name, clock }, changed);
+      const end = hearChanges({ boss, schema, name: known, clock }, changed);
       ends.add(end);
       return () => {
         ends.delete(end);
@@ -91,10 +97,8 @@ function queueOf(opened: Opened): JobQueue {
   };
 }
 
-const refuse = (): never => {
-  throw new Error('Internal: only a worker takes jobs');
-};
+const refuse = () => Promise.reject(new Error('Internal: this queue was opened without a worker'));
 const noWorker: WorkerCalls = {
-  ...{ claim: refuse, takeOver: refuse, extend: refuse },
-  ...{ overdue: refuse, finish: refuse, delay: refuse },
+  ...{ claim: refuse, takeOver: refuse, extend: refuse, finish: refuse, delay: refuse },
+  overdue: () => [],
 };
