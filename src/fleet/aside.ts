@@ -53,7 +53,12 @@ let files = 0;
 /** Writes and flushes a file in the folder; answers its path. */
 export async function writeAside(own: OwnFolder, text: string): Promise<string> {
   const path = join(own.path(), `new.${++files}`);
-  await writeFlushed(path, text, 0o644);
+  try {
+    await writeFlushed(path, text, 0o644);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
   return path;
 }
 

@@ -2,16 +2,18 @@
 import type { Clock, Every } from '../core/contracts/clock.ts';
 import { after } from '../platform/clock.ts';
 import { watchFolder } from '../platform/files/watch.ts';
+import type { QueueFolders } from './queue-folders.ts';
 
 /** Events come in bursts: a submission of many jobs makes one for each. */
 const gatherMs = 20;
 /** No event shows what other hosts change: how often the folders are asked for that. */
 const askMs = 250;
+/** How often is said that a folder has changed since it was read: its reader may have put that off, or may not need it. */
+const remindMs = 2000;
 
 export type Noticed = {
   readonly folders: readonly string[];
-  /** Whether a folder has changed since it was read. */
-  readonly isStale: () => boolean;
+  readonly of: Pick<QueueFolders, 'stamp' | 'isStale'>;
   /** The time at which the next job becomes due, after the given one; both in milliseconds since 1970. */
   readonly dueAfter: (ms: number) => number | undefined;
   readonly clock: Clock;
@@ -20,23 +22,32 @@ export type Noticed = {
 
 /** Calls `changed` until the returned function is called. */
 export function noticeChanges(
-  { folders, isStale, dueAfter, clock, every }: Noticed,
+  { folders, of, dueAfter, clock, every }: Noticed,
   changed: () => void,
 ): () => void {
   const watchers = new Map<string, () => void>();
   let ends = false;
-  let gathering: (() => void) | undefined;
+  let stopGathering: (() => void) | undefined;
+  let stopSleeping: (() => void) | undefined;
   let seenUntil = clock.now().getTime();
-  const soon = (ms: number): void => {
-    gathering ??= after(ms, () => {
-      gathering = undefined;
-      if (!ends) changed();
-    });
+  let stamp = of.stamp();
+  let lastNotice = clock.monotonic();
+  const say = (): void => {
+    stopGathering?.();
+    stopGathering = undefined;
+    if (ends) return;
+    // What changes from now on is said again; `changed` reads what has changed before.
+    stamp = of.stamp();
+    lastNotice = clock.monotonic();
+    changed();
+  };
+  const soon = (): void => {
+    stopGathering ??= after(gatherMs, say);
   };
   const watch = (): void => {
     for (const folder of folders) {
       if (watchers.has(folder)) continue;
-      const stop = watchFolder(folder, () => soon(gatherMs));
+      const stop = watchFolder(folder, soon);
       if (stop !== undefined) watchers.set(folder, stop);
     }
   };
@@ -46,15 +57,18 @@ export function noticeChanges(
     const due = dueAfter(seenUntil);
     if (due !== undefined && due <= now + askMs) {
       seenUntil = Math.max(now, due);
-      soon(Math.max(0, due - now));
-    } else if (isStale()) soon(gatherMs);
+      stopSleeping?.();
+      stopSleeping = after(Math.max(0, due - now), say);
+    }
+    if (of.stamp() !== stamp || (clock.monotonic() - lastNotice >= remindMs && of.isStale())) soon();
   };
   watch();
   const stopAsking = every(askMs, ask);
   return () => {
     ends = true;
     stopAsking();
-    gathering?.();
+    stopGathering?.();
+    stopSleeping?.();
     for (const stop of watchers.values()) stop();
   };
 }

@@ -89,7 +89,7 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
       const stop = noticeChanges(
         {
           folders: [queue.wait, queue.later, queue.held, queue.run],
-          isStale: folders.isStale,
+          of: folders,
           dueAfter: (ms) => folders.later.jobs().find(({ at }) => at > ms)?.at,
           clock,
           every,

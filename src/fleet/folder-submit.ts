@@ -97,8 +97,13 @@ async function writeBatch(aside: string, all: readonly Submission[]): Promise<st
     for (let next = left.shift(); next !== undefined; next = left.shift())
       await writeFlushed(join(batch, batchName(next[0])), submittedText(next[1]), 0o644);
   };
-  await Promise.all(Array.from({ length: atOnce }, write));
-  if (all.length > 1) await syncFolder(batch);
+  try {
+    await Promise.all(Array.from({ length: atOnce }, write));
+    if (all.length > 1) await syncFolder(batch);
+  } catch (error) {
+    rmSync(batch, { recursive: true, force: true });
+    throw error;
+  }
   return batch;
 }
 
@@ -127,14 +132,15 @@ function leftBehind(
     const names = namesIn(queue.submitted);
     const now = clock.monotonic();
     for (const name of seen.keys()) if (!names.includes(name)) seen.delete(name);
-    for (const name of names) {
-      const since = seen.get(name) ?? now;
-      seen.set(name, since);
-      if (now - since < patienceMs) continue;
+    for (const name of names) if (!seen.has(name)) seen.set(name, now);
+    const old = names.filter((name) => now - (seen.get(name) ?? now) >= patienceMs);
+    const paths = (name: string): string[] => {
       const path = join(queue.submitted, name);
-      const paths = name.endsWith('.json') ? [path] : namesIn(path).map((one) => join(path, one));
-      await settle(paths.flatMap((one) => readSubmitted(one) ?? []));
-      if (!name.endsWith('.json')) removeEmpty(path);
-    }
+      return name.endsWith('.json') ? [path] : namesIn(path).map((one) => join(path, one));
+    };
+    // All at once: a job that waits for another one must not appear much before that.
+    const files = old.flatMap(paths).flatMap((path) => readSubmitted(path) ?? []);
+    if (files.length > 0) await settle(files);
+    for (const name of old) if (!name.endsWith('.json')) removeEmpty(join(queue.submitted, name));
   };
 }

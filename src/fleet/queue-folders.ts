@@ -29,6 +29,8 @@ export interface QueueFolders extends Readonly<Record<RestPlace, FolderNames>> {
   find(runId: string): JobFile | undefined;
   /** Whether a folder has changed since it was read. */
   isStale(): boolean;
+  /** Becomes another text when one of the folders changes. */
+  stamp(): string;
 }
 
 /** How often folders are read again because jobs were moved while they were read. */
@@ -78,6 +80,7 @@ export function openQueueFolders({ queue }: FleetLayout): QueueFolders {
       settle();
       return files().find(({ entry }) => entry.runId === runId);
     },
+    stamp: () => [queue.wait, queue.later, queue.held, queue.run].map((one) => folderStamp(one).text).join(),
     isStale: () => [rest.wait, rest.later, rest.held].some((folder) => folder.isStale()) || workers.isStale(),
   };
 }
