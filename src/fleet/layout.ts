@@ -46,6 +46,10 @@ export const fleetLayout = (runsDir: string) => {
     schedules: {
       root: schedules,
       schedule: (name: string) => join(schedules, `${name}.json`),
+      /** What workers have submitted for it; they alone write this, and people alone the schedule. */
+      progress: (name: string) => join(schedules, 'progress', `${name}.json`),
+      /** Why it submits nothing. */
+      problem: (name: string) => join(schedules, 'problem', `${name}.json`),
     },
   };
 };

@@ -84,11 +84,12 @@ export function madeQueue(now: number): QueueReport {
     schedules: [
       {
         ...{ name: 'nightly', cron: '0 2 * * *', zone: 'Europe/Berlin', command: 'specs/report.md' },
-        ...{ next: at(180), last: '01M80004ABCDEFGHJKMNPQRS', paused: false },
+        ...{ next: at(180), last: at(-1260), paused: false, problem: '' },
+        last_run: 'nightly-20261128T010000Z',
       },
       {
         ...{ name: 'weekly', cron: '0 6 * * 1', zone: 'UTC', command: 'specs/audit.md' },
-        ...{ next: null, last: null, paused: true },
+        ...{ next: null, last: null, last_run: null, paused: true, problem: '' },
       },
     ],
     holds: [

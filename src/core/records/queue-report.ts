@@ -67,8 +67,10 @@ export const queueScheduleSchema = once(() =>
     zone: z.string(),
     command: z.string().describe('What it submits'),
     next: time('when it submits next; null: paused, or never'),
-    last: time('of the latest run that it submitted'),
+    last: time('of the latest time of which it submitted a run'),
+    last_run: z.string().nullable().describe('Id of that run'),
     paused: z.boolean(),
+    problem: z.string().describe('Why it submits nothing, so that a person is needed; else empty'),
   }),
 );
 export type QueueScheduleRow = z.infer<ReturnType<typeof queueScheduleSchema>>;
