@@ -28,6 +28,20 @@ const workerSchema = once(() =>
     heartbeat_at: z.string().describe('RFC 3339, by the clock of its host; for people'),
     slots: z.int().nonnegative(),
     busy: z.int().nonnegative(),
+    engine_starts: z
+      .int()
+      .nonnegative()
+      .exactOptional()
+      .describe('Runs that it has begun or resumed since it began'),
+    take_overs: z
+      .int()
+      .nonnegative()
+      .exactOptional()
+      .describe('Jobs that it took from dead workers since it began'),
+    refuses: z
+      .string()
+      .exactOptional()
+      .describe('Why it takes nothing now, such as too little disk; else empty'),
     labels: z.array(z.string()).readonly().exactOptional().describe('Without them it takes any job'),
     version: z.string(),
     draining: z.boolean().describe('It takes no jobs any more, and ends when its engines have stopped'),
@@ -40,7 +54,8 @@ export type WorkerRecord = z.infer<ReturnType<typeof workerSchema>>;
 /** What a worker says of itself besides who it is. */
 export type WorkerFacts = Pick<
   WorkerRecord,
-  'slots' | 'busy' | 'labels' | 'version' | 'draining' | 'key_ids' | 'leaves'
+  | ('slots' | 'busy' | 'engine_starts' | 'take_overs' | 'refuses')
+  | ('labels' | 'version' | 'draining' | 'key_ids' | 'leaves')
 >;
 
 /** The file of this worker. */

@@ -1,5 +1,4 @@
 /** What people see of the queue: its jobs, its workers, and what holds what back. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeWords } from '../app/acts.ts';
 import { type InspectHost, type OpenRunList, openRunList } from '../app/inspect/rows.ts';
@@ -7,7 +6,14 @@ import type { RunRow } from '../app/inspect/shapes.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { QueuedJob } from '../core/records/job.ts';
-import { needsPerson, type QueueJobRow, type QueueReport } from '../core/records/queue-report.ts';
+import {
+  needsPerson,
+  type QueueJobRow,
+  type QueueReport,
+  type QueueWorkerRow,
+} from '../core/records/queue-report.ts';
+import { type WorkerStanding, type Workers, watchWorkers } from '../fleet/workers.ts';
+import { namesIn } from '../platform/files/read.ts';
 import { namedRun } from '../run/runs.ts';
 import { noWorker, type QueueFacts, whyNotRunning } from './held-back.ts';
 
@@ -17,6 +23,8 @@ export type QueueViewHost = InspectHost & {
   readonly runsDir: string;
   /** The rows of the runs, for a process that asks often. */
   readonly runs?: OpenRunList;
+  /** Likewise: a worker on another host is dead only to one who has watched it for a while. */
+  readonly workers?: Workers;
 };
 
 /** What `factory queue` and the endpoint answer with. Reads only. */
@@ -28,10 +36,13 @@ export async function queueReport(
   const runs = host.runs ?? openRunList(runsDir, host);
   const queued = await queue.list();
   const facts: QueueFacts & Pick<QueueReport, 'schedules' | 'holds'> = {
-    ...{ workers: [], schedules: [], holds: [], caps: [] },
+    workers: (host.workers ?? watchWorkers(runsDir, clock)).read().map(workerRow),
+    ...{ schedules: [], holds: [], caps: [] },
     titles: new Map(queued.map(({ job }) => [job.run_id, job.title])),
   };
   const { workers, schedules, holds, caps } = facts;
+  // One reading of the folder: of thousands of jobs each would be looked for.
+  const runNames = new Set(namesIn(runsDir));
   const jobs: QueueJobRow[] = [];
   let waiting = 0;
   for (const one of queued) {
@@ -39,10 +50,11 @@ export async function queueReport(
     const why = whyNotRunning(one, before, facts);
     const isLooked = one.state === 'running' || one.state === 'held';
     const id = one.job.run_id;
-    const run = isLooked && existsSync(join(runsDir, id)) ? await runs.row(id) : undefined;
+    const run = isLooked && runNames.has(id) ? await runs.row(id) : undefined;
     jobs.push({
       ...rowOf(one, clock.now()),
       why,
+      has_run: runNames.has(id),
       status: run?.status ?? null,
       next: nextOf(one, run, why, host),
     });
@@ -55,6 +67,22 @@ export async function queueReport(
   };
 }
 
+const workerRow = ({
+  name,
+  host,
+  pid,
+  standing,
+  since,
+  version,
+  ...facts
+}: WorkerStanding): QueueWorkerRow => ({
+  ...{ name, host, pid, state: standing, since, version, slots: facts.slots, busy: facts.busy },
+  ...{ engine_starts: facts.engine_starts ?? 0, take_overs: facts.take_overs ?? 0 },
+  labels: facts.labels === undefined ? null : [...facts.labels],
+  ...{ draining: facts.draining, refuses: facts.refuses ?? '' },
+  leaves: Object.entries(facts.leaves).map(([run_id, why]) => ({ run_id, why })),
+});
+
 /** How many jobs are in each state. */
 export function countsOf(jobs: readonly Pick<QueueJobRow, 'state' | 'reason'>[]): QueueReport['counts'] {
   const counts = { running: 0, waiting: 0, later: 0, held: 0 };
@@ -62,7 +90,7 @@ export function countsOf(jobs: readonly Pick<QueueJobRow, 'state' | 'reason'>[])
   return { ...counts, needs_person: jobs.filter(needsPerson).length };
 }
 
-function rowOf(queued: QueuedJob, now: Date): Omit<QueueJobRow, 'why' | 'status' | 'next'> {
+function rowOf(queued: QueuedJob, now: Date): Omit<QueueJobRow, 'why' | 'has_run' | 'status' | 'next'> {
   const { job, state } = queued;
   return {
     ...{ run_id: job.run_id, title: job.title, state, priority: job.priority, labels: [...job.labels] },

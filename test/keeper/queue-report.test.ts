@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { QueuedJob } from '../../src/core/records/job.ts';
 import { queueReportSchema } from '../../src/core/records/queue-report.ts';
+import { openWorkerFile } from '../../src/fleet/workers.ts';
 import { queueReport } from '../../src/keeper/queue-report.ts';
+import { thisProcess } from '../../src/platform/process/table.ts';
 import { handClock } from '../support/clock.ts';
 
 const runsDir = mkdtempSync(join(tmpdir(), 'factory-queue-'));
@@ -37,6 +39,22 @@ test('the report counts the jobs, and says of each what it waits for and what to
     ['soon', 'no worker runs', `factory keep --runsdir ${runsDir}`, null],
     ['night', 'not before 22:00', '', at(3600)],
     ['mine', 'held by ada', `factory queue move mine --runsdir ${runsDir} --now`, null],
+  ]);
+});
+
+test('the report has the workers of the folder, and what each leaves to others', async () => {
+  const worker = openWorkerFile(runsDir, thisProcess(), clock);
+  worker.write({
+    ...{ slots: 2, busy: 1, engine_starts: 5, take_overs: 1, refuses: '', labels: ['docs'], version: '1' },
+    ...{ draining: false, key_ids: [], leaves: { sealed: 'it has not the holdout key' } },
+  });
+  const { workers } = await report([]);
+  worker.remove();
+  expect(workers).toMatchObject([
+    {
+      ...{ name: worker.name, state: 'alive', slots: 2, engine_starts: 5, take_overs: 1, labels: ['docs'] },
+      leaves: [{ run_id: 'sealed', why: 'it has not the holdout key' }],
+    },
   ]);
 });
 

@@ -178,7 +178,10 @@ test('in order, the first one waits for its time and each other for the one befo
 test('a label that no living worker takes is refused; without a worker there is a warning', async () => {
   const self = thisProcess();
   const file = openWorkerFile(runsDir(), self, realClock);
-  const facts = { slots: 1, busy: 0, version: '1', draining: false, key_ids: [], leaves: {} };
+  const facts = {
+    ...{ slots: 1, busy: 0, engine_starts: 0, take_overs: 0, refuses: '' },
+    ...{ version: '1', draining: false, key_ids: [], leaves: {} },
+  };
   file.write({ ...facts, labels: ['night'] });
   const refused = await submit(['mine.dot'], { label: 'gpu' });
   expect([refused.code, refused.err]).toEqual([

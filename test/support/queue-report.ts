@@ -11,7 +11,8 @@ export function madeQueue(now: number): QueueReport {
     ...{ run_id: `01M8${String(n).padStart(4, '0')}ABCDEFGHJKMNPQRS`, title: `Spec ${n}` },
     ...{ state: 'waiting' as const, reason: null, why: '', priority: 0, labels: [] },
     ...{ submitted_at: at(-90), submitted_by: 'ada-lovelace', due_at: null, waited_ms: null, after: null },
-    ...{ worker: null, since: null, taken_over: 0, status: null, next: '' },
+    ...{ worker: null, since: null, taken_over: 0, next: '' },
+    ...{ status: null, has_run: n < 12 },
     ...more,
   });
   const jobs = [

@@ -25,6 +25,7 @@ export const queueJobSchema = once(() =>
     worker: z.string().nullable().describe('`name` of the worker that has it'),
     since: time('when that worker took it'),
     taken_over: z.int().describe('How often a worker took it from a dead one'),
+    has_run: z.boolean().describe('True: its run directory exists'),
     status: z
       .string()
       .nullable()
