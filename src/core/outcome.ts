@@ -230,13 +230,16 @@ export type ParkKind = (typeof parkKinds)[number];
 
 /** Why a failed call suspends the run. `wakeAtMs`: when the quota is available again, in milliseconds since 1970.
  *  `within`: a run that the node started is suspended. `unsaid`: a rate limit of unknown length; it may end at once.
- *  `waitedMs`: what the agent itself has waited for the end of an outage. */
+ *  `waitedMs`: what the agent itself has waited for the end of an outage. `held`: no call was made, since another one has met the
+ *  limit. `untimed`: no wait helps, a person decides. */
 export type Park = {
   readonly kind: ParkKind;
   readonly wakeAtMs?: number;
   readonly within?: true;
   readonly unsaid?: true;
   readonly waitedMs?: number;
+  readonly held?: true;
+  readonly untimed?: true;
 };
 
 /** What a wait before a repetition is for. */
@@ -276,6 +279,11 @@ export const parkedSchema = once(() =>
       wake_at: z.string().nullable().describe('RFC 3339; null if waiting does not help'),
       since: z.string(),
       again: z.int().exactOptional().describe('How often it was resumed without any node finishing since'),
+      windows: z
+        .int()
+        .positive()
+        .exactOptional()
+        .describe('Resets of a quota after which it was resumed without any node finishing since'),
     })
     .describe('Why and until when a run is suspended'),
 );

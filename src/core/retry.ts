@@ -11,6 +11,7 @@ import {
   pausedBy,
   type SuspendedRun,
 } from './outcome.ts';
+import { isReset, spentWindows, windowsOf } from './quota-windows.ts';
 import type { Route } from './routing.ts';
 import { sha256 } from './sha256.ts';
 
@@ -64,6 +65,19 @@ export function outageWaits(
   return { tries: before.tries + 1, waitedMs: waits.waitedMs + delayMs, delayMs };
 }
 
+/** The wait for a hold of the call's account, within the run; undefined where it is not that, or would be longer than `mostMs` with
+ *  those before. `max_retries` does not limit it: no attempt has been made at the work. */
+export function holdWaits(
+  outcome: Outcome,
+  before: Waits,
+  mostMs: number,
+): (Waits & { readonly delayMs: number }) | undefined {
+  if (outcome.status !== 'fail' || outcome.park?.held !== true) return undefined;
+  const delayMs = outcome.retryAfterMs ?? 0;
+  const waitedMs = before.waitedMs + delayMs;
+  return waitedMs > mostMs ? undefined : { tries: before.tries + 1, waitedMs, delayMs };
+}
+
 /** First wait, in milliseconds, before the retry of an agent after a failure of network or server. */
 const infraDelayMs = 1000;
 const infraRetries = 2;
@@ -79,7 +93,7 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
     // Guardrail violations, cancellations and budget limits are never retried.
     if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
       return done;
-    if (isFinalConfig(outcome)) return done;
+    if (isFinalConfig(outcome) || outcome.park?.held === true) return done;
     if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.park_after))
       return done;
     if (!infra && !policy.onFail) return done;
@@ -137,10 +151,15 @@ export function withWait(outcome: Outcome, now: Date, park_after: number, park_p
 export function suspension(
   outcome: Outcome,
   route: Route | undefined,
-  at: { readonly node: string; readonly now: Date; readonly before: SuspendedRun | undefined },
+  at: {
+    readonly node: string;
+    readonly now: Date;
+    readonly before: SuspendedRun | undefined;
+    readonly max_windows: number;
+  },
 ): SuspendedRun | undefined {
   if (outcome.status !== 'fail' || outcome.park === undefined) return undefined;
-  const { kind, within } = outcome.park;
+  const { kind, within, untimed } = outcome.park;
   const condition = route?.how === 'condition' ? route.edge?.condition : undefined;
   const status = pausedBy(kind);
   // A restart would begin the same call again at once, until none is left.
@@ -148,13 +167,19 @@ export function suspension(
   if (kind !== 'cap' && condition !== undefined && (author || namesClass(condition))) return undefined;
   const again = at.before === undefined ? 0 : (at.before.again ?? 0) + 1;
   const wait = kind === 'outage' ? outageWait(outcome, again, at) : quotaWait(outcome, again, at.now);
+  const windows = windowsOf(outcome.park, at);
+  const isSpent = isReset(outcome.park) && windows >= at.max_windows;
+  const reason =
+    kind === 'outage' && within !== true ? `the provider is down: ${outcome.reason}` : outcome.reason;
+  const isTimed = endsByTime(status) && untimed !== true && !isSpent;
   return {
     status,
     node: at.node,
-    reason: kind === 'outage' && within !== true ? `the provider is down: ${outcome.reason}` : outcome.reason,
-    wake_at: endsByTime(status) ? new Date(at.now.getTime() + wait).toISOString() : null,
+    reason: isSpent ? `${spentWindows(windows, at.max_windows)}; ${reason}` : reason,
+    wake_at: isTimed ? new Date(at.now.getTime() + wait).toISOString() : null,
     since: at.now.toISOString(),
     ...(again === 0 ? {} : { again }),
+    ...(windows === 0 ? {} : { windows }),
   };
 }
 
@@ -179,7 +204,9 @@ function outageWait(
 
 /** Whether the wait is too long for a retry within the run. */
 const isLong = (park: Park, retryAfterMs: number | undefined, park_after: number): boolean =>
-  park.kind !== 'quota' || (park.unsaid !== true && (retryAfterMs ?? guessMs) > park_after);
+  park.kind !== 'quota' ||
+  park.untimed === true ||
+  (park.unsaid !== true && (retryAfterMs ?? guessMs) > park_after);
 
 function namesClass(condition: EdgeCondition): boolean {
   switch (condition.op) {

@@ -257,11 +257,17 @@ export function suspendedBy(
   outcome: Outcome & Failure,
   facts: StepFacts,
   earlier: SuspendedRun | undefined,
+  max_windows: number,
 ): SuspendedRun | undefined {
   if (outcome.park === undefined) return undefined;
   const context = mergedContext(graph, before, facts, outcome);
   const way = route(graph, facts.node, outcome, lookupAfter(before, facts, context, outcome));
-  return suspension(outcome, way, { node: facts.node, now: new Date(facts.at), before: earlier });
+  return suspension(outcome, way, {
+    node: facts.node,
+    now: new Date(facts.at),
+    before: earlier,
+    max_windows,
+  });
 }
 
 /** The change without the next node. */

@@ -160,7 +160,7 @@ function suspension(
   if (outcome.status !== 'fail') return undefined;
   const stage = { node: node.id, type: kind.type, executable: kind.executable, at };
   const facts = { ...stage, feedback: failureFacts(stage, outcome) };
-  return suspendedBy(run.graph, before, outcome, facts, run.parkedBefore);
+  return suspendedBy(run.graph, before, outcome, facts, run.parkedBefore, run.caps.max_windows);
 }
 
 /** Test only: simulates a crash after a node, so that the end is not recorded. */

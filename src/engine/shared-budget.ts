@@ -18,6 +18,7 @@ import { once } from '../core/once.ts';
 import {
   endsByTime,
   type Outcome,
+  type Park,
   parkedSchema,
   parkKinds,
   pausedBy,
@@ -162,9 +163,13 @@ export async function waitingWithin(nodeDir: string, outcome: Outcome): Promise<
     ...outcome,
     class: endsByTime(status) ? 'infra' : 'config',
     reason: `a nested run is suspended: ${node}: ${reason}`,
-    park: { kind, within: true, ...(Number.isNaN(wakeAtMs) ? {} : { wakeAtMs }) },
+    park: { kind, within: true, ...timeOf(wakeAtMs, endsByTime(status)) },
   };
 }
+
+/** A run that waits for something that ends, and has no time, needs a person. */
+const timeOf = (wakeAtMs: number, ends: boolean): Pick<Park, 'wakeAtMs' | 'untimed'> =>
+  Number.isNaN(wakeAtMs) ? (ends ? { untimed: true } : {}) : { wakeAtMs };
 
 type Given = { readonly path: string; readonly budget: z.infer<ReturnType<typeof budgetSchema>> | undefined };
 

@@ -5,6 +5,7 @@ import { raisedLimit } from '../core/budget/limits.ts';
 import { retriesUnfixable } from '../core/gates.ts';
 import { unreachable } from '../core/json.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import { raisedWindows } from '../core/quota-windows.ts';
 import type { EndCause } from '../core/records/checkpoint.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunResult } from '../core/records/result.ts';
@@ -44,6 +45,7 @@ export function nextOf(stood: StoodRun, program: string, run: string): string {
     case 'paused_answer':
       return `${program} ${stood.answered === true ? 'resume' : 'answer'} ${run}`;
     case 'paused_quota':
+      return `${program} resume ${run} ${raisedWindows(stood.reason) ?? '--wait'}`;
     case 'paused_outage':
     case 'paused_wait':
     case 'paused_cap':

@@ -15,7 +15,7 @@ function waits(park: Park, condition: string, retryAfterMs?: number) {
   const says: Readonly<Record<string, string>> = { outcome: 'fail', ...infra, x: '1' };
   const way = route(graph, 'a', outcome, (key) => says[key] ?? '');
   expect(way.how).toBe('condition');
-  return suspension(outcome, way, { node: 'a', now, before: undefined });
+  return suspension(outcome, way, { node: 'a', now, before: undefined, max_windows: 8 });
 }
 
 test.for<[string, Park, string, boolean]>([

@@ -136,6 +136,8 @@ test.for<[string, string, string, boolean]>([
     const restarting = pipeline(`b -> a [condition="${condition}", loop_restart=true]`);
     const park = { kind: kind as 'quota' | 'outage' | 'auth' };
     const down = failed('down', of as 'infra' | 'config', { park });
-    expect(suspendedBy(restarting, before, down as never, facts('b'), undefined) !== undefined).toBe(waits);
+    expect(suspendedBy(restarting, before, down as never, facts('b'), undefined, 8) !== undefined).toBe(
+      waits,
+    );
   },
 );

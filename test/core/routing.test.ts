@@ -44,7 +44,7 @@ test('an outage takes no way behind a conditional node: the run is suspended', (
     feedback: {},
     at: '2026-01-01T00:00:00.000Z',
   };
-  expect(suspendedBy(graph, freshState('a'), outcome, stage, undefined)?.status).toBe('paused_outage');
+  expect(suspendedBy(graph, freshState('a'), outcome, stage, undefined, 8)?.status).toBe('paused_outage');
 });
 
 const rows: readonly {

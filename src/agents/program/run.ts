@@ -211,13 +211,18 @@ async function reportOf(
     }
     case 'signalled':
       return fail('agent', `${title} failed: ended by ${exit.signal}${because(lastWords)}`);
-    case 'exited':
-      return { ...ofProvider(await exited({ code: exit.code, lastWords, now: clock.now(), fail })), ...used };
+    case 'exited': {
+      const now = clock.now();
+      return { ...ofProvider(await exited({ code: exit.code, lastWords, now, fail }), now), ...used };
+    }
   }
 }
 
-/** Marks a failure whose cause is the model's provider, for the exit code of the run. */
-const ofProvider = (report: AgentReport): AgentReport =>
-  report.kind === 'failed' && (report.class === 'infra' || report.park !== undefined)
-    ? { ...report, model: 'api' }
-    : report;
+/** Marks a failure whose cause is the model's provider, for the exit code of the run; with the reset of a quota that was named. */
+function ofProvider(report: AgentReport, now: Date): AgentReport {
+  if (report.kind !== 'failed' || (report.class !== 'infra' && report.park === undefined)) return report;
+  const { park, retryAfterMs } = report;
+  if (park?.kind !== 'quota' || park.wakeAtMs !== undefined || retryAfterMs === undefined)
+    return { ...report, model: 'api' };
+  return { ...report, model: 'api', park: { ...park, wakeAtMs: now.getTime() + retryAfterMs } };
+}

@@ -62,7 +62,7 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'crashed':
       return nextNode === '' ? 'crashed' : `crashed at ${nextNode}`;
     case 'paused_quota':
-      return `quota${again}`;
+      return wakeAt === null ? 'quota, continues only by hand' : `quota${again}`;
     case 'paused_outage':
       return wakeAt === null ? 'provider down' : `provider down, next try at ${localTime(wakeAt)}`;
     case 'paused_auth':

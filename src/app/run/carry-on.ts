@@ -82,11 +82,11 @@ async function resumesAgain(
   host: Host,
 ): Promise<boolean> {
   if (!('result' in ended) || host.signal.aborted) return false;
-  const { status } = ended.result;
+  const { status, wake_at } = ended.result;
   const waits = flags.wait === true;
   if (status === pausedBy('answer'))
     return (waits || host.ask !== undefined) && awaitAnswer(reader, waits, host);
-  return waits && endsByTime(status);
+  return waits && endsByTime(status) && wake_at !== undefined;
 }
 
 async function resume(

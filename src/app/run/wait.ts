@@ -3,6 +3,7 @@ import type { Clock } from '../../core/contracts/clock.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { endsByTime, pausedBy, type SuspendedRun } from '../../core/outcome.ts';
+import { hasSpentWindows } from '../../core/quota-windows.ts';
 import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
 import { canContinue, untilOneCan } from '../../engine/branch-wake.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
@@ -38,19 +39,21 @@ export async function stillParked(
     if (!loaded.ok) return slept();
     const state = loaded.checkpoint;
     const { parked } = state;
-    if (!endsByTime(state.status) || parked?.wake_at == null || flags.now === true) return slept();
+    if (!endsByTime(state.status) || parked === undefined || flags.now === true) return slept();
+    const isByHand = parked.wake_at === null;
+    if (isByHand && !hasSpentWindows(parked, await maxOf('max_windows', flags, reader))) return slept();
     // Another branch may be able to continue before.
     if (state.fork !== undefined && canContinue({ runDir, clock: host.clock }, state)) return slept();
     const isOutage = parked.status === pausedBy('outage');
     // The time is a guess of ours: who resumes such a run may know more.
     if (isOutage && flags.wait !== true) return slept();
-    const left = alarm(parked);
+    const left = isByHand ? Number.POSITIVE_INFINITY : alarm(parked);
     if (left === 0) return slept();
     const wrongOwner = announced || begins === undefined ? undefined : checkRunOwner(runDir);
     if (wrongOwner !== undefined) return wrongOwner;
-    const spent = isOutage && patience(parked, left, flags.max_outage ?? (await maxOutageOf(reader)));
+    const spent = isOutage && patience(parked, left, await maxOf('max_outage', flags, reader));
     if (spent) host.log('warn', 'the outage lasts longer than max_outage: the run stays suspended');
-    if (flags.wait !== true || spent || host.signal.aborted) {
+    if (flags.wait !== true || isByHand || spent || host.signal.aborted) {
       const read = await reader.manifest();
       if (!read.ok) return undefined;
       const { manifest } = read;
@@ -87,12 +90,15 @@ function waitsFor({ status, node }: SuspendedRun): string {
   return `waiting for the ${status === pausedBy('outage') ? 'provider' : 'quota'}`;
 }
 
-/** The longest outage that the run waits for, in milliseconds. */
-async function maxOutageOf(reader: RunReader): Promise<number> {
-  const read = await reader.manifest();
-  return (
-    (read.ok ? limitRecorded(read.manifest.caps, 'max_outage') : undefined) ?? runLimits.max_outage.otherwise
-  );
+/** A limit of the run: that of the flags, else the recorded one. */
+async function maxOf<K extends 'max_outage' | 'max_windows'>(
+  name: K,
+  flags: RunFlags,
+  reader: RunReader,
+): Promise<number> {
+  const read = flags[name] === undefined ? await reader.manifest() : undefined;
+  const recorded = read?.ok === true ? limitRecorded(read.manifest.caps, name) : undefined;
+  return flags[name] ?? recorded ?? runLimits[name].otherwise;
 }
 
 /* How long a suspended run still waits. */

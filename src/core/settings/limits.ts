@@ -80,6 +80,16 @@ export const graphLimits = {
     help: 'with --wait: longest outage that is waited for',
     recorded: 'max_outage_ms',
   }),
+  max_windows: attr(
+    count(1),
+    'How often a run continues at the reset of a quota, by itself and without finishing a node, before it needs a person.',
+    {
+      default: '8',
+      flag: '--max-windows <n>',
+      help: 'resets of a quota at which the run continues without finishing a node',
+      recordedIfSet: true,
+    },
+  ),
 } as const satisfies AttributeTable;
 
 /** All limits of a run. */

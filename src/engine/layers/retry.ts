@@ -6,6 +6,7 @@ import { own } from '../../core/json.ts';
 import { causeOfWait, type Outcome, reasonOf } from '../../core/outcome.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
 import {
+  holdWaits,
   jittered,
   nextAttempt,
   noWaits,
@@ -62,16 +63,21 @@ function retryRules({ run, node, kind, limits }: LayerContext) {
   const policy = retryPolicyOf(node, park_after);
   const outageMs = !isAgentType(kind.type) || probes ? 0 : park_after;
   let outage: Waits = noWaits;
+  let holds: Waits = noWaits;
   let askedAgain = false;
   return (answered: Outcome, attempt: number): { readonly outcome: Outcome; readonly again: Retry } => {
     const outcome = withWait(answered, run.clock.now(), park_after, caps.park_passing);
     const down = outageWaits(outcome, outage, outageMs);
+    const held = holdWaits(outcome, holds, park_after);
     const key = `${run.marker}.${node.id}.${attempt}`;
     const again: Retry =
-      down === undefined
-        ? nextAttempt({ ...policy, askedAgain }, attempt - outage.tries, outcome)
-        : { again: true, delayMs: jittered(down.delayMs, key) };
+      held !== undefined
+        ? { again: true, delayMs: held.delayMs }
+        : down === undefined
+          ? nextAttempt({ ...policy, askedAgain }, attempt - outage.tries - holds.tries, outcome)
+          : { again: true, delayMs: jittered(down.delayMs, key) };
     if (down !== undefined) outage = down;
+    if (held !== undefined) holds = held;
     if (outcome.status === 'fail' && outcome.unsaid === true) askedAgain = true;
     return { outcome, again };
   };
