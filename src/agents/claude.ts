@@ -4,18 +4,27 @@ import { join, resolve } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
+import type {
+  Agent,
+  AgentAccount,
+  AgentProgram,
+  AgentReport,
+  AgentTask,
+  FailedReport,
+} from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
 import { type ClaudeSettings, claudeHome, readClaudeSettings } from './claude-settings.ts';
+import { showURL } from './openai/settings.ts';
+import { holderOf, loginIn } from './program/account.ts';
 import { answerRequest, answerSchema } from './program/answer.ts';
 import { type HomeNames, homeWith, jsonWithout } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { claudeSessionName } from './program/session-files.ts';
-import type { ProgramDefaults } from './program/settings.ts';
+import type { ProgramDefaults, SettingsTask } from './program/settings.ts';
 import { openThreadSession } from './program/thread.ts';
 import { shower } from './program/view.ts';
 
@@ -37,6 +46,7 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       const read = readClaudeSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
     },
+    accountFor: (task) => claudeAccount(task, options),
     work: (task, signal) =>
       runProgram(
         {
@@ -55,6 +65,25 @@ export function claudeAgent(options: ClaudeOptions): Agent {
       ),
   };
 }
+
+/** Its key and its login, at the server that its environment names. */
+function claudeAccount(task: SettingsTask, options: ProgramDefaults): AgentAccount | undefined {
+  const { env } = options;
+  const read = readClaudeSettings(task, options);
+  if ('problem' in read) return undefined;
+  const { model = '', envKeys } = read.settings;
+  const login = loginIn(accountFile(env), ['oauthAccount', 'accountUuid']);
+  const server = env['ANTHROPIC_BASE_URL']?.trim() || undefined;
+  const cloud = clouds.filter((name) => (env[name]?.trim() ?? '') !== '');
+  return {
+    endpoint: server === undefined ? ['claude', ...cloud].join(' ') : showURL(server),
+    model,
+    holder: holderOf(env, [...ownKeys, ...envKeys], { login, home: claudeHome(env), settings: [] }),
+  };
+}
+
+/** Variables by which it uses the models of a cloud. */
+const clouds = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'];
 
 async function launchOf(
   task: AgentTask,
@@ -204,15 +233,19 @@ const own: HomeNames = {
 /** In its file of accounts and servers: what it remembers of projects and their sessions. */
 const remembered = /project|history|session/i;
 
+/** Its file of accounts and servers. With the variable it lies in that folder. */
+function accountFile(env: Environment): string {
+  const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
+  return join(folder !== '' ? resolve(folder) : (env['HOME']?.trim() ?? ''), '.claude.json');
+}
+
 /** Its configuration and login, and variables that keep it from calling home, from replacing itself, and from taking
  *  itself for a part of another session of its kind. */
 export function claudePlace(env: Environment): Required<Pick<AgentProgram, 'env' | 'home'>> {
   const folder = env['CLAUDE_CONFIG_DIR']?.trim() ?? '';
-  const user = env['HOME']?.trim() ?? '';
   const place = claudeHome(env);
-  // With the variable it lies in that folder.
-  const account = folder !== '' ? join(resolve(folder), '.claude.json') : join(user, '.claude.json');
-  const home = place === undefined ? [] : [...homeWith(place, own), ...jsonWithout(account, remembered)];
+  const home =
+    place === undefined ? [] : [...homeWith(place, own), ...jsonWithout(accountFile(env), remembered)];
   return {
     home,
     env: {

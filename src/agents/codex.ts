@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { parseAnswer, wordsFor } from '../core/agent-answer.ts';
 import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
-import type { Agent, AgentProgram, AgentReport, AgentTask, FailedReport } from '../core/contracts/agent.ts';
+import type {
+  Agent,
+  AgentAccount,
+  AgentProgram,
+  AgentReport,
+  AgentTask,
+  FailedReport,
+} from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -12,12 +19,14 @@ import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure, codexUsageIn } from './codex-events.ts';
 import { type CodexSettings, codexHome, readCodexSettings } from './codex-settings.ts';
 import { codexArgv, isTemporary, readScopeOf } from './codex-words.ts';
+import { showURL } from './openai/settings.ts';
+import { holderOf, loginIn } from './program/account.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
 import { isNativeOrOf } from './program/executable.ts';
 import { type HomeNames, homeWith } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { codexSessionName } from './program/session-files.ts';
-import type { ProgramDefaults } from './program/settings.ts';
+import type { ProgramDefaults, SettingsTask } from './program/settings.ts';
 import { openThreadSession, type ThreadSession } from './program/thread.ts';
 import { shower } from './program/view.ts';
 
@@ -46,6 +55,7 @@ export function codexAgent(options: CodexOptions): Agent {
       const read = readCodexSettings(task, options);
       return 'problem' in read ? undefined : read.settings.model;
     },
+    accountFor: (task) => codexAccount(task, options),
     work: (task, signal) =>
       runProgram(
         {
@@ -62,6 +72,22 @@ export function codexAgent(options: CodexOptions): Agent {
         task,
         signal,
       ),
+  };
+}
+
+/** Its key and its login, at the server that its environment or configuration names. */
+function codexAccount(task: SettingsTask, options: ProgramDefaults): AgentAccount | undefined {
+  const { env } = options;
+  const read = readCodexSettings(task, options);
+  if ('problem' in read) return undefined;
+  const { model = '', profile, overrides, envKeys } = read.settings;
+  const home = codexHome(env);
+  const login = home === undefined ? undefined : loginIn(join(home, 'auth.json'), ['tokens', 'account_id']);
+  const server = env['OPENAI_BASE_URL']?.trim() || undefined;
+  return {
+    endpoint: server === undefined ? 'codex' : showURL(server),
+    model,
+    holder: holderOf(env, [...ownKeys, ...envKeys], { login, home, settings: [profile ?? '', ...overrides] }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Agent, AgentReport, AgentTask, ExchangeItem } from '../core/contra
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import { masker } from '../core/policy/mask.ts';
+import { sha256 } from '../core/sha256.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
@@ -50,12 +51,14 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   // A shorter word is a placeholder for a local server, and may be part of any text.
   const key =
     settings.apiKey.length < 6 ? [] : [settings.apiKey, JSON.stringify(settings.apiKey).slice(1, -1)];
+  const holder = sha256(settings.apiKey);
   const mask = masker([...key, ...hiddenIn(settings.baseURL)]);
   return {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
     threads: true,
     modelFor: (task) => task.model ?? settings.model,
+    accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model, holder }),
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
       const ledger = openLedger(mask, (usage) => task.used?.(usage));

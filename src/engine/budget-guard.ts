@@ -14,7 +14,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Json } from '../core/json.ts';
 import { maskedValue } from '../core/policy/mask.ts';
 import type { Caps } from '../core/settings/limits.ts';
-import { type CallGate, type CallRefusal, type GatedCall, refusalOf } from './call-gate.ts';
+import { type CallGate, type CallRefusal, type GatedCall, refusalOf, taskForAgent } from './call-gate.ts';
 import {
   type CallEnd,
   type CostLedger,
@@ -115,7 +115,8 @@ class CallDesk implements BudgetGuard {
     const clean = (usage: Usage) => maskedValue(usage as Json, mask) as unknown as Usage;
     const onProgress = progressOf((usage, sends) => costs.progress(stamp(), clean(usage), sends));
     const budget = this.budgetOf(call, onProgress.tell, signal);
-    const workReport = await agent.work({ ...allowing(task, caps), ...budget }, signal);
+    const watched = taskForAgent(this.at.gates ?? [], call, { ...allowing(task, caps), ...budget });
+    const workReport = await agent.work(watched, signal);
     const report =
       workReport.usage === undefined ? workReport : { ...workReport, usage: clean(workReport.usage) };
     await onProgress.end();
@@ -176,8 +177,8 @@ class CallDesk implements BudgetGuard {
         if (empty !== undefined) return { empty };
         const refused = await this.refusal(call, { next, used }, signal);
         if (refused !== undefined) {
-          const { reason, class: failureClass, park } = refused;
-          return { empty: reason, class: failureClass, park };
+          const { reason: empty, ...why } = refused;
+          return { empty, ...why };
         }
         if (used !== undefined && !(await record(used, sends)))
           return { empty: 'its usage cannot be recorded' };

@@ -22,15 +22,26 @@ export type CallRefusal = {
   readonly class: FailureClass;
   readonly reason: string;
   readonly park: Park;
+  /** The model's provider is the cause. */
+  readonly model?: 'api';
 };
 
 export interface CallGate {
   /** Settles when the call may be made, or with the reason why not; at once when `signal` fires. Asked before each call of a task that
    *  makes many, once for a session of an agent program, and not for agents that cost nothing. */
   before(call: GatedCall, signal: AbortSignal): Promise<CallRefusal | undefined>;
+  /** What the agent is given, so that the gate sees what comes of the calls. */
+  watching?(call: Pick<GatedCall, 'agent' | 'task'>, task: AgentTask): AgentTask;
   /** The task whose calls were asked for has ended, and its costs are recorded. Also where no call was made. */
   after?(call: Pick<GatedCall, 'agent' | 'task' | 'stamp'>, report: AgentReport): Promise<void>;
 }
+
+/** What the agent is given where gates watch its calls. */
+export const taskForAgent = (
+  gates: readonly CallGate[],
+  call: Pick<GatedCall, 'agent' | 'task'>,
+  task: AgentTask,
+): AgentTask => gates.reduce((watched, gate) => gate.watching?.(call, watched) ?? watched, task);
 
 /** Asks the gates in order; the first refusal counts. */
 export async function refusalOf(

@@ -16,6 +16,7 @@ import type { Question, TakenAnswer } from '../core/records/question.ts';
 import type { StopRequest } from '../core/records/stop-request.ts';
 import type { RanCommand, ThreadRecord } from '../core/records/visit.ts';
 import type { Caps } from '../core/settings/limits.ts';
+import type { Holds } from '../fleet/holds.ts';
 import type { LeakGuard } from '../holdout/leak-guard.ts';
 import type { SealedHoldout } from '../holdout/mount.ts';
 import type { OutOfMemory } from '../platform/process/spawn-error.ts';
@@ -96,6 +97,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly snapshot: Snapshot;
   readonly caps: Caps;
   readonly costs: CostLedger;
+  /** Which accounts take no calls until when; undefined where no other run is to know. */
+  readonly holds?: Holds | undefined;
   /** Asked before each call of a model. */
   readonly gates?: readonly CallGate[];
   readonly events: ViewFile;
@@ -109,6 +112,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly stopAsked?: (() => StopRequest | undefined) | undefined;
   /** Why the run, or the branch, was suspended before this resume; undefined from its second execution on. */
   readonly parkedBefore?: SuspendedRun | undefined;
+  /** A person resumes the run before its time. */
+  readonly early?: boolean | undefined;
   /** This process has waited out that suspension. */
   readonly waited?: boolean | undefined;
   /** Called before the run is recorded as completed: a reason fails it. */

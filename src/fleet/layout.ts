@@ -34,8 +34,9 @@ export const fleetLayout = (runsDir: string) => {
       root: holds,
       /** The hold of an account, by its id. */
       hold: (id: string) => join(holds, `${id}.json`),
-      /** The one call that goes first when the hold is over. */
-      trial: (id: string) => join(holds, `${id}.try`),
+      /** A call that goes first when the hold's reset has come (milliseconds since 1970): the next number if the one before was left by
+       *  a killed engine. */
+      trial: (id: string, resetMs: number, number: number) => join(holds, `${id}.${resetMs}.${number}.try`),
     },
     spend: {
       root: spend,

@@ -663,6 +663,7 @@ test.for([
       cause,
       reason: expect.stringContaining('busy'),
       delayMs: delayMs ?? expect.any(Number),
+      ...(cause === 'rate_limit' ? { resetMs: expect.any(Number) } : {}),
     },
   ]);
 });

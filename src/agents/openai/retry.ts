@@ -27,7 +27,9 @@ export function retries(
   let waited = 0;
   let outlasted = 0;
   const sleep = (delayMs: number, { reason, park }: RequestFailure['report']): Promise<void> => {
-    request.waits?.({ attempt: done + 2, cause: causeOfWait(park), reason, delayMs });
+    const reset = park?.kind === 'quota' ? park.wakeAtMs : undefined;
+    const wait = { attempt: done + 2, cause: causeOfWait(park), reason, delayMs };
+    request.waits?.(reset === undefined ? wait : { ...wait, resetMs: reset });
     return request.clock.sleep(delayMs, watch.signal);
   };
   /** Waits for a provider that is down; where nothing would be lost, the run repeats the call instead. */

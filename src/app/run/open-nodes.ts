@@ -11,6 +11,7 @@ import { withFlags } from '../../core/settings/typing.ts';
 import { withGoal } from '../../core/variables.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { executeHere } from '../../engine/layers/index.ts';
+import { holdsFolderOf, openHolds } from '../../fleet/holds.ts';
 import { realEvery } from '../../platform/clock.ts';
 import { makeFolder } from '../../platform/files/write.ts';
 import { packageRoot } from '../../platform/package.ts';
@@ -63,6 +64,8 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     execute: executeHere,
     waited: 'change' in task && task.waited,
     stopAsked: host.stops.asked,
+    early: flags.now === true,
+    holds: openHolds({ runsDir: holdsFolderOf(runDir), runDir, epoch: lock.epoch, clock, log }),
     stopAfter: env['ATTRACTION_TEST_STOP_AFTER_NODE'] || undefined,
   };
   for (const passed of allPassed(value))

@@ -137,7 +137,12 @@ export type AgentTask = {
     used: Usage | undefined,
     sends: number,
   ): Promise<
-    | { readonly empty: string; readonly class?: FailureClass; readonly park?: Park }
+    | {
+        readonly empty: string;
+        readonly class?: FailureClass;
+        readonly park?: Park;
+        readonly model?: 'api';
+      }
     | { readonly tokens: number | undefined }
   >;
   /** What this task is known to have used so far. */
@@ -185,6 +190,8 @@ export type CallWait = {
   readonly cause: WaitCause;
   readonly reason: string;
   readonly delayMs: number;
+  /** When the quota is available again, in milliseconds since 1970, where the provider names it. */
+  readonly resetMs?: number;
 };
 
 /** Variables with the proxy of a program that uses the network; with a password in them they are secrets. */
@@ -267,6 +274,16 @@ export type AgentReport =
    *  of them was at work. */
   | ({ readonly kind: 'cancelled' } & Pick<AttributeNotes, 'usage' | 'by' | 'spentBefore' | 'denied'>);
 
+/** The account at a provider whose quota a call uses. */
+export type AgentAccount = {
+  /** For people; without a password. */
+  readonly endpoint: string;
+  /** Empty where the agent chooses it. */
+  readonly model: string;
+  /** A hash of the key or the login. */
+  readonly holder: string;
+};
+
 /** Something that can carry out a task in a directory.
  *  `work` rejects only where the task's `run` and `keep` do, for the disk: whatever else goes wrong is a report. When `signal`
  *  fires it settles as `cancelled`, leaving no process and no open connection behind. It never reports success for work
@@ -288,6 +305,10 @@ export interface Agent {
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
   modelFor?(task: Pick<AgentTask, 'node' | 'call' | 'model' | 'settings' | 'workspace'>): string | undefined;
+  /** The account that the task would use; without it, or undefined, the agent has none that other runs could know. */
+  accountFor?(
+    task: Pick<AgentTask, 'node' | 'call' | 'model' | 'settings' | 'workspace'>,
+  ): AgentAccount | undefined;
   /** The task as the agent can work at it: without a model of another provider. Called once before `work`. */
   serving?(task: AgentTask): AgentTask;
   work(task: AgentTask, signal: AbortSignal): Promise<AgentReport>;

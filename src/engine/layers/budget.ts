@@ -3,7 +3,10 @@ import { capHit, keptOf, ofRun, spendHit } from '../../core/budget/limits.ts';
 import { isGate } from '../../core/gates.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
+import type { Caps } from '../../core/settings/limits.ts';
 import { openBudgetGuard } from '../budget-guard.ts';
+import { environmentOf, passedTo } from '../environment.ts';
+import { holdGate } from '../holds.ts';
 import { type ExecutionBudget, type Layer, type LayerContext, LimitReached } from './layer.ts';
 
 export const budget: Layer = (next) => async (context) => {
@@ -41,7 +44,7 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
       visit,
       branch: run.branch,
       clock: run.clock,
-      gates: run.gates ?? [],
+      gates: [...holdGates({ run, node, caps }), ...(run.gates ?? [])],
     }),
     timeLeft: () => Math.min(runLeft() - kept.ms, leftOf(wants.max_wall, nodeElapsed())),
     outOfTime,
@@ -50,6 +53,18 @@ export function openBudget({ run, node, kind, visit, state, limits }: LayerConte
       return outOfTime() ?? ofRun(spendHit(spent, caps.unknown_cost));
     },
   };
+}
+
+/** What looks at the holds of accounts, where the run knows them. */
+function holdGates({ run, node, caps }: Pick<LayerContext, 'run' | 'node'> & { readonly caps: Caps }) {
+  const { holds, clock, parkedBefore } = run;
+  if (holds === undefined) return [];
+  const early = run.early === true && parkedBefore !== undefined;
+  const mask = (text: string) => environmentOf(run, passedTo(run, node)).mask(text);
+  const { park_after } = caps;
+  const wakeAt = run.waited === true ? parkedBefore?.wake_at : undefined;
+  const waitedUntil = wakeAt == null ? undefined : Date.parse(wakeAt);
+  return [holdGate({ holds, clock, park_after, early, waitedUntil, mask })];
 }
 
 /** The part of the limits that the node must leave for verification. */
