@@ -17,10 +17,14 @@ import { findExecutable } from '../agents/program/executable.ts';
 import { sizeWords } from '../core/amounts.ts';
 import { proxyVariables } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
+import type { Refusal } from '../core/diagnostic.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
 import { namedSecrets, secretsOf } from '../core/policy/secrets.ts';
+import { databaseBinding, databaseNeeded } from '../fleet/postgres-binding.ts';
+import { checkDatabase } from '../fleet/postgres-check.ts';
 import { keysAmongRuns } from '../holdout/seal.ts';
 import { homeProblem, keysFix, placeOfKeys } from '../holdout/vault.ts';
+import { realClock } from '../platform/clock.ts';
 import { diskError } from '../platform/files/disk-error.ts';
 import { allows, isFolder } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -42,7 +46,8 @@ export type EnvironmentFinding = {
     | 'secrets'
     | 'agent'
     | 'codex'
-    | 'claude';
+    | 'claude'
+    | 'queue';
   readonly state: 'good' | 'less' | 'bad' | 'absent';
   readonly says: string;
   readonly more: readonly string[];
@@ -54,8 +59,10 @@ export async function checkEnvironment(where: {
   readonly cwd: string;
   readonly runsDir: string;
   readonly env: Environment;
+  /** The URL of the database of the queue. */
+  readonly db?: string | undefined;
 }): Promise<readonly EnvironmentFinding[]> {
-  const { cwd, runsDir, env } = where;
+  const { cwd, runsDir, env, db } = where;
   const temporary = temporaryOf(env);
   return [
     { what: 'node', state: 'good', says: process.version, more: [] },
@@ -68,7 +75,33 @@ export async function checkEnvironment(where: {
     agent(env),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
+    ...(await queueDatabase(cwd, runsDir, db)),
   ];
+}
+
+/** Of a queue in a database; one that is in the runs directory is there with it. */
+async function queueDatabase(
+  cwd: string,
+  runsDir: string,
+  db: string | undefined,
+): Promise<readonly EnvironmentFinding[]> {
+  const what = 'queue';
+  const bad = ([problem]: Refusal['problems']): readonly EnvironmentFinding[] => {
+    const { message = '', fix } = problem ?? {};
+    return [{ what, state: 'bad', says: message, more: [], ...(fix === undefined ? {} : { fix }) }];
+  };
+  if (db === undefined) {
+    const bound = databaseBinding(runsDir);
+    if (bound === undefined) return [];
+    return bad('problems' in bound ? bound.problems : databaseNeeded(runsDir, bound).problems);
+  }
+  const found = await checkDatabase(runsDir, db, { cwd, clock: realClock });
+  if ('problems' in found) return bad(found.problems);
+  const { place, server, release, roundTripMs, workersLeft } = found;
+  const says = `${place}: PostgreSQL ${server}, pg-boss ${release}, ${Math.max(1, Math.round(roundTripMs))} ms`;
+  const room = `connections for ${workersLeft} more worker${workersLeft === 1 ? '' : 's'}`;
+  if (workersLeft > 0) return [{ what, state: 'good', says: `${says}, ${room}`, more: [] }];
+  return [{ what, state: 'less', says, more: [`no ${room}`], fix: 'raise max_connections of the server' }];
 }
 
 async function git(cwd: string, env: Environment): Promise<EnvironmentFinding> {

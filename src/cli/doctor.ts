@@ -3,14 +3,21 @@ import { checkEnvironment, type EnvironmentFinding } from '../app/doctor.ts';
 import { unreachable } from '../core/json.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import { type Paint, painter } from './report/run.ts';
 
-export type DoctorOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
+export type DoctorOptions = {
+  readonly runsdir?: string;
+  readonly db?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
 
 /** Exit code 0 where runs work (perhaps with less than they could have), else 1. */
 export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
   const runsDir = runsDirOf(options, io);
-  const found = await checkEnvironment({ cwd: io.cwd, runsDir, env: io.env });
+  const { cwd, env } = io;
+  const found = await checkEnvironment({ cwd, runsDir, env, db: databaseUrlOf(options, io) });
   const bad = found.filter(({ state }) => state === 'bad');
   const code = bad.length === 0 ? 0 : 1;
   if (options.json === true) {

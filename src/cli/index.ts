@@ -3,6 +3,7 @@ import { authorVerbs } from './author.ts';
 import { lookVerbs } from './look.ts';
 import { endVerbs, operateVerbs } from './operate.ts';
 import {
+  dbOption,
   detachOptions,
   json,
   noColor,
@@ -132,6 +133,7 @@ const machineVerbs: readonly Verb[] = [
     exits: { 0: 'runs work here', 1: 'they do not' },
     options: () => [
       runsdir('directory for the runs (default: .factory/runs)'),
+      dbOption(),
       json('print findings as JSON'),
       noColor(),
     ],

@@ -15,8 +15,8 @@ export async function withQueue<T>(
   work: (queue: JobQueue, runsDir: string) => Promise<T | Refusal>,
 ): Promise<T | Refusal> {
   const runsDir = runsDirOf(options, io);
-  const { clock, env } = io;
-  const where = { clock, env, db: databaseUrlOf(options, io) };
+  const { clock, cwd, env } = io;
+  const where = { clock, cwd, env, db: databaseUrlOf(options, io) };
   const queue = await openQueue(runsDir, where);
   if ('problems' in queue) return queue;
   try {

@@ -6,8 +6,9 @@ import { type DatabaseAddress, databaseCode } from './postgres-address.ts';
 /** The command that creates or upgrades the tables. Nothing else does. */
 export const migrateCommand = 'factory queue --migrate';
 
-/** Two connections for statements; a listener is a third. */
+/** Two connections for statements; the third listens. */
 const mostConnections = 2;
+export const connectionsPerWorker = mostConnections + 1;
 const connectMs = 5000;
 /** A statement without an answer for so long shows that the connection is cut without a word. */
 const silenceMs = 30_000;
@@ -112,7 +113,10 @@ function wordsOf(error: unknown, address: DatabaseAddress): readonly [why: strin
     case '42501':
       return [`${message} (${user})`, `grant it, or create the tables as another user: ${migrateCommand}`];
     case '53300':
-      return ['the server has no connection left', 'a worker needs three: raise max_connections'];
+      return [
+        'the server has no connection left',
+        `a worker needs ${connectionsPerWorker}: raise max_connections`,
+      ];
     default:
   }
   if (/client password must be a string|no password/i.test(message))

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkEnvironment } from '../../src/app/doctor.ts';
 import type { JobQueue } from '../../src/core/contracts/job-queue.ts';
 import type { Refusal } from '../../src/core/diagnostic.ts';
 import type { Job, QueuedJob } from '../../src/core/records/job.ts';
@@ -129,6 +130,19 @@ describe.skipIf(here.skipped !== '')(`in PostgreSQL${here.skipped}`, () => {
     await files.cancel('a');
     expect(refusalOf(await fleet.tryOpen())).toBe('opened');
     await files.close();
+  });
+
+  test('doctor says whether the database works from here, and how many workers it bears', async () => {
+    await using fleet = await fleetHere();
+    const { cwd, runsDir, url } = fleet;
+    const check = async (db?: string) =>
+      (await checkEnvironment({ cwd, runsDir, env: {}, db })).find(({ what }) => what === 'queue');
+    expect(await check()).toBeUndefined();
+    const says = expect.stringMatching(/: PostgreSQL \d+.*, pg-boss .*, connections for \d+ more workers$/);
+    expect(await check(url)).toMatchObject({ state: 'good', says });
+    expect(await check(url.replace('correct', 'wrong'))).toMatchObject({ state: 'bad' });
+    await (await fleet.open()).submit(now(testJob('a')));
+    expect(await check()).toMatchObject({ state: 'bad', fix: expect.stringContaining('FACTORY_DB') });
   });
 
   test('only a migration makes tables; those of another release are refused', async () => {
