@@ -80,9 +80,12 @@ function register(program: Command, argv: readonly string[], io: CliIo, exit: (c
     else {
       for (const verb of one.verbs)
         carryOut(command.command(verb.usage).description(verb.about), verb, argv, io, exit);
-      const isStep = one.verbs.some((verb) => verb.usage === step);
-      if (one.self !== undefined && !isStep)
-        carryOut(command.enablePositionalOptions().arguments(one.self.usage), one.self, argv, io, exit);
+      const isStep = one.verbs.some((verb) => verbName(verb) === step);
+      if (one.self !== undefined && !isStep) {
+        const { usage } = one.self;
+        const alone = command.enablePositionalOptions();
+        carryOut(usage === '' ? alone : alone.arguments(usage), one.self, argv, io, exit);
+      }
     }
   }
 }

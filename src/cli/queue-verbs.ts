@@ -1,6 +1,63 @@
 /** The verbs of the queue of runs. */
-import { submitOptions } from './options.ts';
+import {
+  dbOption,
+  json,
+  milliseconds,
+  noColor,
+  notBeforeOption,
+  notEmpty,
+  option,
+  priorityOption,
+  runsdir,
+  submitOptions,
+} from './options.ts';
 import type { Group, Verb } from './verb.ts';
+
+/** Of the steps that change a job; those that stop a run wait for that. */
+const changing = () => [runsdir(), dbOption(), json()];
+const waiting = () => [
+  option(
+    '--timeout <duration>',
+    'longest wait for a run that stops first (default: no limit)',
+    milliseconds('--timeout', '1m'),
+  ),
+  ...changing(),
+];
+const exitsOfWait = {
+  0: 'done; or the run has ended before, and its job has left the queue',
+  1: 'its run cannot be stopped from here',
+  124: 'its run has not stopped within the time',
+};
+
+const queueSteps: readonly Verb[] = [
+  {
+    usage: 'move <run>',
+    about: 'Move a job that does not run: in the order, or to another time',
+    options: () => [
+      option('--first', 'before all that wait or sleep'),
+      option('--last', 'behind all that wait or sleep'),
+      priorityOption('new priority: a higher one goes first'),
+      option('--now', 'make it due; also one that is held or sleeps'),
+      notBeforeOption(),
+      ...changing(),
+    ],
+    load: async () => (await import('./queue.ts')).queueMove,
+  },
+  {
+    usage: 'hold <run>',
+    about: 'Put a job on hold until it is moved; a run that runs finishes its node first',
+    exits: exitsOfWait,
+    options: () => [option('--reason <text>', 'why, for people', notEmpty), ...waiting()],
+    load: async () => (await import('./queue.ts')).queueHold,
+  },
+  {
+    usage: 'drop <run>',
+    about: 'Take a job out of the queue; a run that runs is stopped first, and its directory stays',
+    exits: exitsOfWait,
+    options: waiting,
+    load: async () => (await import('./queue.ts')).queueDrop,
+  },
+];
 
 export const queueVerbs: readonly (Verb | Group)[] = [
   {
@@ -17,5 +74,27 @@ export const queueVerbs: readonly (Verb | Group)[] = [
     },
     options: submitOptions,
     load: async () => (await import('./submit.ts')).submitCommand,
+  },
+  {
+    usage: 'queue <step>',
+    about: 'Show the queue: what runs, waits, sleeps, needs a person, and why; or change it',
+    examples: [
+      'queue --watch',
+      'queue move nightly-17 --first',
+      'queue hold nightly-17 --reason "not before the release"',
+    ],
+    self: {
+      usage: '',
+      about: 'Show the queue: what runs, waits, sleeps, needs a person, and why',
+      options: () => [
+        option('--watch', 'show it until Ctrl-C, and each change'),
+        runsdir(),
+        dbOption(),
+        json('print the queue as JSON; with --watch a line for each change'),
+        noColor(),
+      ],
+      load: async () => (await import('./queue.ts')).queueCommand,
+    },
+    verbs: queueSteps,
   },
 ];
