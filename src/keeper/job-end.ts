@@ -145,7 +145,8 @@ function interrupted(
 
 function suspended(job: Job, run: RunStanding & { kind: 'suspended' }, facts: JobFacts): JobStep {
   const { status, reason, dueAt, answered } = run;
-  const kind = reasonOf(status);
+  // A quota without a time was not enough at many resets.
+  const kind = status === 'paused_quota' && dueAt === undefined ? 'attention' : reasonOf(status);
   if (answered) return again(job, reason, facts);
   const why = because(kind, reason, facts);
   if (status === 'paused_disk') return put(job, later(facts.now + fullDiskMs), why);

@@ -12,10 +12,12 @@ import {
   type QueueReport,
   type QueueWorkerRow,
 } from '../core/records/queue-report.ts';
+import { holdsOf } from '../fleet/holds.ts';
 import { type WorkerStanding, type Workers, watchWorkers } from '../fleet/workers.ts';
 import { namesIn } from '../platform/files/read.ts';
 import { namedRun } from '../run/runs.ts';
 import { noWorker, type QueueFacts, whyNotRunning } from './held-back.ts';
+import { holdRows } from './hold-rows.ts';
 
 /** Where the queue is looked at from. */
 export type QueueViewHost = InspectHost & {
@@ -37,7 +39,7 @@ export async function queueReport(
   const queued = await queue.list();
   const facts: QueueFacts & Pick<QueueReport, 'schedules' | 'holds'> = {
     workers: (host.workers ?? watchWorkers(runsDir, clock)).read().map(workerRow),
-    ...{ schedules: [], holds: [], caps: [] },
+    ...{ schedules: [], holds: holdRows(holdsOf(runsDir), queued), caps: [] },
     titles: new Map(queued.map(({ job }) => [job.run_id, job.title])),
   };
   const { workers, schedules, holds, caps } = facts;
@@ -116,6 +118,8 @@ function nextOf(queued: QueuedJob, run: RunRow | undefined, why: string, host: Q
   if (state === 'waiting' && why === noWorker)
     return typedCommand(program, ['keep', ...placeWords(host.runsDir, host.cwd)]);
   if (state !== 'held' || job.reason?.kind === 'after') return '';
+  // It waits for a higher limit: moved, it would be held again.
+  if (run?.status === 'paused_quota') return run.next;
   if (job.reason?.kind === 'question' && run?.question?.answer === null) return run.next;
   return `${program} queue move ${namedRun(join(host.runsDir, job.run_id), host.cwd)} --now`;
 }

@@ -105,7 +105,7 @@ const rows: readonly (readonly [string, RunStanding, JobMoment, string])[] = [
   ['an outage puts the job to sleep', suspended('paused_outage', at(9)), ended, 'later 9 outage'],
   ['a node that waits puts the job to sleep', suspended('paused_wait', at(9)), ended, 'later 9 wait'],
   ['a time that is over makes the job due', suspended('paused_wait', at(-9)), ended, 'now wait'],
-  ['a quota without a time holds the job', suspended('paused_quota'), ended, 'held quota'],
+  ['a quota without a time holds the job', suspended('paused_quota'), ended, 'held attention'],
   ['a question holds the job', suspended('paused_answer'), ended, 'held question'],
   [
     'a question with a deadline wakes the job then',

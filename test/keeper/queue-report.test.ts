@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -65,4 +65,24 @@ test('a job that was asleep waits since it is due, not since it was submitted', 
     { job: job('woken', { reason }), state: 'waiting' },
   ]);
   expect(made.jobs.map(({ waited_ms }) => waited_ms)).toEqual([60_000, 10_000]);
+});
+
+test('the report has the holds of accounts, and the jobs whose runs wait for them', async () => {
+  const account = { id: '0123456789abcdef', agent: 'openai', endpoint: 'https://api.test/v1', model: 'm' };
+  const until = at(3600);
+  const hold = { schema_version: 1, ...account, until, since: at(0), reason: 'too many requests', by: 'one' };
+  const folder = join(runsDir, 'holds');
+  mkdirSync(folder);
+  writeFileSync(join(folder, `${account.id}.json`), JSON.stringify(hold));
+  writeFileSync(join(folder, 'ffffffffffffffff.json'), '{');
+  const sleeps = (run: string, kind: 'quota' | 'wait', due_at: string, text = `work: ${hold.reason}`) =>
+    ({ job: job(run, { reason: { kind, text, at: at(0) } }), state: 'later', due_at }) as const;
+  const { holds } = await report([
+    sleeps('one', 'quota', until),
+    sleeps('two', 'quota', at(3660)),
+    sleeps('early', 'quota', at(60)),
+    sleeps('other', 'quota', until, 'the limit of another account'),
+    sleeps('pause', 'wait', until),
+  ]);
+  expect(holds).toEqual([{ ...account, until, since: at(0), runs: ['one', 'two'] }]);
 });

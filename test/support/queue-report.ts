@@ -95,6 +95,7 @@ export function madeQueue(now: number): QueueReport {
     ],
     holds: [
       {
+        id: '0123456789abcdef',
         ...{ agent: 'openai', endpoint: 'https://api.openai.com/v1', model: 'gpt-5.2' },
         ...{ until: at(60), since: at(-5), runs: ['01M80001ABCDEFGHJKMNPQRS'] },
       },

@@ -79,6 +79,7 @@ export type QueueScheduleRow = z.infer<ReturnType<typeof queueScheduleSchema>>;
 /** An account at a provider that takes no calls until a time. */
 export const queueHoldSchema = once(() =>
   z.object({
+    id: z.string().describe('As `factory queue release` takes it'),
     agent: z.string(),
     endpoint: z.string(),
     model: z.string(),
