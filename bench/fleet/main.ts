@@ -1,0 +1,44 @@
+/** `npm run bench:fleet`: what the queue of jobs costs, in a folder, and in the database of FACTORY_BENCH_DB. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { asleep, claims, due, idle, submissions } from './cases.ts';
+import { type Ground, groundOf } from './ground.ts';
+import { crowd, worker } from './workers.ts';
+
+/** The full sizes, and small ones that show a trend. */
+const sizes = {
+  full: { due: 1000, asleep: 10_000, many: 100_000, workers: 100, trials: 25, idleMs: 20_000 },
+  quick: { due: 100, asleep: 1000, many: 3000, workers: 4, trials: 7, idleMs: 3000 },
+};
+export type FleetSizes = (typeof sizes)['full'];
+
+// What the queue waits with does not keep a process alive.
+setInterval(() => {}, 1000);
+const words = process.argv.slice(3);
+if (words[0] === 'worker') await worker(words.slice(1));
+else await measureAll();
+process.exit();
+
+async function measureAll(): Promise<void> {
+  const size = { ...(words.includes('--quick') ? sizes.quick : sizes.full) };
+  const asked = words.indexOf('--workers');
+  if (asked !== -1) size.workers = Number(words[asked + 1]);
+  const load = () => `load ${loadavg()[0]?.toFixed(1)}`;
+  for (const db of [
+    undefined,
+    ...(process.env['FACTORY_BENCH_DB'] === undefined ? [] : [process.env['FACTORY_BENCH_DB']]),
+  ]) {
+    console.log(`\n${db === undefined ? `in a folder below ${tmpdir()}` : 'in PostgreSQL'}, ${load()}`);
+    for (const measured of [submissions, due, asleep, idle, claims, crowd]) {
+      const folder = mkdtempSync(join(tmpdir(), 'factory-fleet-'));
+      const ground: Ground = groundOf(folder, db, process.argv[2] ?? '');
+      try {
+        for (const line of await measured(ground, size)) console.log(`  ${line}  (${load()})`);
+      } finally {
+        await ground.close();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }
+  }
+}
