@@ -35,18 +35,25 @@ export const reportOfStart = (
   return { schema_version: 1, status, run_id: basename(runDir), run_dir: runDir, log, pid, command };
 };
 
-const refusedSchema = once(() =>
-  z.object({ problems: z.array(z.object({ message: z.string(), fix: z.string().default('') })).min(1) }),
+const problemSchema = once(() =>
+  z.object({ code: z.string(), message: z.string(), fix: z.string().default('') }),
 );
+export type StartProblem = z.infer<ReturnType<typeof problemSchema>>;
+
+const refusedSchema = once(() => z.object({ problems: z.array(problemSchema()).min(1) }));
+
+/** The first problem that a command with `--json` has printed; undefined where it printed none. */
+export const problemPrinted = ({ stdout }: Pick<DetachedStart, 'stdout'>): StartProblem | undefined =>
+  refusedSchema().safeParse(jsonIn(stdout)).data?.problems[0];
 
 /** Why a command with `--json` has begun nothing. */
-export function problemOfStart({ stdout, stderr }: Pick<DetachedStart, 'stdout' | 'stderr'>): {
-  readonly message: string;
-  readonly fix: string;
-} {
-  const [first] = refusedSchema().safeParse(jsonIn(stdout)).data?.problems ?? [];
-  return first ?? { message: stderr.trim().split('\n', 1)[0] || 'the command failed', fix: '' };
-}
+export const problemOfStart = (
+  started: Pick<DetachedStart, 'stdout' | 'stderr'>,
+): Omit<StartProblem, 'code'> =>
+  problemPrinted(started) ?? {
+    message: started.stderr.trim().split('\n', 1)[0] || 'the command failed',
+    fix: '',
+  };
 
 /** Runs `factory …argv` (`run`, `resume` or `fork` with their flags) in the background. Settles as soon as the run has begun; what
  *  it prints then is in `log`. A command line that is refused has `ended` with its exit code, and with what it said. */

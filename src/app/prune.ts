@@ -19,13 +19,15 @@ export type PruneRules = {
   readonly undelivered: boolean;
   /** Remove nothing. */
   readonly dryRun: boolean;
+  /** Ids of runs that a queue has: they are to be continued. */
+  readonly queued?: ReadonlySet<string>;
 };
 
 export type Pruned = {
   /** Oldest first. `freed`: bytes. */
   readonly removed: readonly { readonly run: RunSummary; readonly freed: number }[];
   /** What the rules would remove and is kept all the same, with the reason. */
-  readonly kept: readonly { readonly run: RunSummary; readonly why: KeptFor | 'suspended' }[];
+  readonly kept: readonly { readonly run: RunSummary; readonly why: KeptFor | 'suspended' | 'queued' }[];
   /** Runs that the rules keep. */
   readonly others: number;
 };
@@ -42,7 +44,7 @@ export async function pruneRuns(
   const all = await listRuns(runsDir, host.clock);
   const old = all.filter((run, at) => !isKept(run, at, rules, now)).reverse();
   const removed: { run: RunSummary; freed: number }[] = [];
-  const kept: { run: RunSummary; why: KeptFor | 'suspended' }[] = [];
+  const kept: { run: RunSummary; why: Pruned['kept'][number]['why'] }[] = [];
   for (const run of old) {
     const why = await whyKept(run, rules, now);
     if (why !== undefined) {
@@ -63,7 +65,8 @@ const isKept = (run: RunSummary, at: number, { olderMs, keep = 0, keepFailed }: 
   (keepFailed && run.status !== 'completed') ||
   (olderMs !== undefined && now - changedAt(run.dir) < olderMs);
 
-async function whyKept(run: RunSummary, { undelivered }: PruneRules, now: number) {
+async function whyKept(run: RunSummary, { undelivered, queued }: PruneRules, now: number) {
+  if (queued?.has(run.id) === true) return 'queued';
   // A person may take longer than any rule.
   if (run.status === pausedBy('answer')) return 'suspended';
   if (run.wakeAt !== null && Date.parse(run.wakeAt) > now) return 'suspended';

@@ -36,6 +36,8 @@ export type CliIo = Io &
     readonly spawn: Spawn;
     /** Handles signals from the first call on; the answer fires at the first signal. */
     readonly signal: () => AbortSignal;
+    /** Fires at the second signal, which then does not end the process; the third does. */
+    readonly secondSignal?: () => AbortSignal;
     /** See `Host` in app/types.ts. */
     readonly parting: (command: string) => void;
     readonly onBegin?: (runDir: string) => void;

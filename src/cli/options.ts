@@ -5,7 +5,7 @@ import { type Diagnostic, wrong } from '../core/diagnostic.ts';
 import { labelForm, labelFormWords, priorityBound } from '../core/records/job.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { flagOfSetting, runSettings, type SettingName, settingNames } from '../core/settings/run.ts';
-import { type AttributeSpec, type AttributeType, duration } from '../core/settings/types.ts';
+import { type AttributeSpec, type AttributeType, bytes, duration } from '../core/settings/types.ts';
 import type { TypedFlag } from '../keeper/passed-flags.ts';
 
 /** A value that an option cannot have; the command line prints it. */
@@ -92,6 +92,8 @@ const readAs =
   };
 
 export const milliseconds = (flag: string, example: string) => readAs(flag, duration(), example);
+/** In bytes. */
+export const size = (flag: string, example: string) => readAs(flag, bytes(0), example);
 
 /** Of every verb that starts a run. */
 const boundSettings: readonly SettingName[] = [

@@ -113,6 +113,9 @@ const endings = [
 /** Whether Node itself heeds SIGUSR2: it was started with --report-on-signal or --heapsnapshot-signal. */
 const nodeReports = process.listenerCount('SIGUSR2') > 0;
 
+/** Answers the second signal, where a command wants to. */
+let second: AbortController | undefined;
+
 /** Fires at the first of these signals: stages are ended and the checkpoint saved. The second one, or SIGQUIT, ends us,
  *  with every stage killed where it stands and nothing half-made left. */
 function stopping(): AbortSignal {
@@ -127,6 +130,10 @@ function stopping(): AbortSignal {
       if (controller.signal.aborted || signal === 'SIGQUIT') {
         if (signal === controller.signal.reason && realClock.monotonic() - first < oneSignalMs) return;
         if (leaving !== undefined) return leaving.abort();
+        if (second?.signal.aborted === false && signal !== 'SIGQUIT') {
+          first = realClock.monotonic();
+          return second.abort(signal);
+        }
         dropEverything();
         if (resumeWith !== undefined) io.err(`stopped at once by ${signal}; resume with:\n${resumeWith}\n`);
         process.exit(130);
@@ -159,6 +166,10 @@ const host: CommandHost = {
   clock: realClock,
   every: realEvery,
   signal: stopping,
+  secondSignal: () => {
+    second ??= new AbortController();
+    return second.signal;
+  },
   get terminal() {
     // Without a terminal no stream for standard input is made.
     if (!isatty(0) || !isatty(2) || process.env['TERM'] === 'dumb') return undefined;

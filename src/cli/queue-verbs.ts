@@ -1,4 +1,5 @@
 /** The verbs of the queue of runs. */
+import { keepVerb } from './keep-verb.ts';
 import {
   dbOption,
   json,
@@ -97,4 +98,5 @@ export const queueVerbs: readonly (Verb | Group)[] = [
     },
     verbs: queueSteps,
   },
+  keepVerb,
 ];

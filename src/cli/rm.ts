@@ -63,6 +63,7 @@ const reasons: Readonly<Record<Pruned['kept'][number]['why'], string>> = {
   undelivered: 'has commits that were never delivered',
   unreadable: 'cannot be read, so that it may have commits that were never delivered',
   suspended: 'is suspended and can resume later',
+  queued: 'is in the queue',
 };
 
 export type PruneOptions = {

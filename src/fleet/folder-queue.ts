@@ -47,7 +47,7 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
   const submitted = submissions(layout, aside, folders, clock);
   const places = labelPlaces(layout, aside, folders.running);
   const claims = folderClaims({ layout, clock, folders, aside, hands, places, left });
-  const readAll = queueReader();
+  const readAll = listReader(folders.survey);
   const readOne = queueReader();
   const stops = new Set<() => void>();
 
@@ -82,9 +82,7 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
     async get(runId) {
       return readOne(() => [folders.find(runId)].flatMap((file) => file ?? []))[0];
     },
-    async list() {
-      return readAll(folders.survey);
-    },
+    list: async (only) => readAll(only),
     onChange(changed) {
       const stop = noticeChanges(
         {
@@ -122,6 +120,19 @@ function queueReader(): (files: () => readonly JobFile[]) => QueuedJob[] {
     }
   };
 }
+
+/** Reads the jobs of all files, or of those in one state. */
+function listReader(files: () => readonly JobFile[]): (only?: QueuedJob['state']) => QueuedJob[] {
+  const all = queueReader();
+  const some = { running: queueReader(), waiting: queueReader(), later: queueReader(), held: queueReader() };
+  return (only) => {
+    if (only === undefined) return all(files);
+    const jobs = some[only](() => files().filter(({ place }) => stateOf[place] === only));
+    return jobs.filter(({ state }) => state === only);
+  };
+}
+
+const stateOf = { run: 'running', wait: 'waiting', later: 'later', held: 'held' } as const;
 
 const order = ['run', 'wait', 'later', 'held'] as const;
 

@@ -45,7 +45,6 @@ const workerSchema = once(() =>
     labels: z.array(z.string()).readonly().exactOptional().describe('Without them it takes any job'),
     version: z.string(),
     draining: z.boolean().describe('It takes no jobs any more, and ends when its engines have stopped'),
-    key_ids: z.array(z.string()).readonly().describe('Of the holdout keys that it can read'),
     leaves: z.record(z.string(), z.string()).describe('Runs that it cannot execute, each with the reason'),
   }),
 );
@@ -55,7 +54,7 @@ export type WorkerRecord = z.infer<ReturnType<typeof workerSchema>>;
 export type WorkerFacts = Pick<
   WorkerRecord,
   | ('slots' | 'busy' | 'engine_starts' | 'take_overs' | 'refuses')
-  | ('labels' | 'version' | 'draining' | 'key_ids' | 'leaves')
+  | ('labels' | 'version' | 'draining' | 'leaves')
 >;
 
 /** The file of this worker. */

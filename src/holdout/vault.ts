@@ -154,6 +154,12 @@ export function keyFileOf(building: string, env: Environment): string | undefine
   return folder === undefined ? undefined : join(folder, keyNameOf(building));
 }
 
+/** Key file of a run with a holdout, whether it is there or not; undefined without a key directory. */
+export function holdoutKeyFile({ key }: Pick<Holdout, 'key'>, env: Environment): string | undefined {
+  const folder = keysFolder(env);
+  return folder === undefined ? undefined : join(folder, key);
+}
+
 /** Removes the key of a holdout whose run is removed. One that cannot be removed does no harm. */
 export async function dropHoldoutKey({ key }: Pick<Holdout, 'key'>, env: Environment): Promise<void> {
   const folder = keysFolder(env);
@@ -174,8 +180,7 @@ export async function readSealed(
   holdout: Holdout,
   env: Environment,
 ): Promise<{ readonly files: readonly SealedFile[] } | { readonly problem: Diagnostic }> {
-  const folder = keysFolder(env);
-  const keyFile = folder === undefined ? undefined : join(folder, holdout.key);
+  const keyFile = holdoutKeyFile(holdout, env);
   const text = keyFile === undefined ? undefined : readPlainBytes(keyFile);
   if (text?.kind !== 'text') {
     return problem(

@@ -1,4 +1,5 @@
 /** What becomes of a job that a worker has: from how its run stands, and how its engine has ended. Pure. */
+import type { StartProblem } from '../app/detach.ts';
 import { unreachable } from '../core/json.ts';
 import type { PausedWord } from '../core/outcome.ts';
 import { type Job, type JobReason, jobReasons } from '../core/records/job.ts';
@@ -37,11 +38,8 @@ export type JobMoment =
       readonly at: 'refusal';
       readonly verb: 'run' | 'resume';
       readonly code: number;
-      readonly problem: EngineProblem;
+      readonly problem: StartProblem;
     };
-
-/** The first problem that a command printed. */
-export type EngineProblem = { readonly code: string; readonly message: string; readonly fix: string };
 
 export type JobStep =
   /** `early`: before the time that its run waits for. */
@@ -131,7 +129,7 @@ function refusedStart(job: Job, moment: JobMoment, facts: JobFacts): JobStep | u
   return needsPerson(job, wordsOf(problem), facts);
 }
 
-const wordsOf = ({ message, fix }: EngineProblem): string => (fix === '' ? message : `${message}; ${fix}`);
+const wordsOf = ({ message, fix }: StartProblem): string => (fix === '' ? message : `${message}; ${fix}`);
 
 function interrupted(
   job: Job,
@@ -140,7 +138,8 @@ function interrupted(
   facts: JobFacts,
 ): JobStep {
   if (by === 'person') return put(job, 'held', because('stopped', 'a person stopped it', facts));
-  return moment.at === 'take_over' ? start('resume') : again(job, 'it was interrupted', facts);
+  if (moment.at === 'take_over') return start('resume');
+  return by === 'drain' ? put(job, 'now', undefined) : again(job, 'it was interrupted', facts);
 }
 
 function suspended(job: Job, run: RunStanding & { kind: 'suspended' }, facts: JobFacts): JobStep {
@@ -164,8 +163,9 @@ function reasonOf(status: PausedWord): JobReason {
 function crashed(job: Job, execution: string, moment: JobMoment, facts: JobFacts): JobStep {
   const { crash, ...rest } = job;
   // A full disk keeps a run from recording that it is suspended.
-  if (moment.at === 'end' && moment.code === suspendedCode)
+  if ('code' in moment && moment.code === suspendedCode)
     return put(job, later(facts.now + fullDiskMs), because('disk', 'a disk is full', facts));
+  if (moment.at === 'refusal') return again(job, moment.problem.message, facts);
   const times = crash?.execution === execution ? crash.times + 1 : 1;
   const how = moment.at === 'end' ? ` (${moment.how})` : '';
   const where = execution === '' ? 'before its run began' : `at ${execution}`;

@@ -27,7 +27,7 @@ function ground() {
 /** A process that has ended on this host, and one of another host. */
 const endedProcess = (): Self => ({ ...thisProcess(), id: { pid: 2 ** 22 + 1, startTime: '1' } });
 const elsewhere = (pid = 77): Self => ({ host: 'other', id: { pid, startTime: '5' }, pidSpace: 'other' });
-const facts = { slots: 1, busy: 0, version: '1', draining: false, key_ids: [], leaves: {} };
+const facts = { slots: 1, busy: 0, version: '1', draining: false, leaves: {} };
 
 test('a job that a process was changing when it ended is put back', async () => {
   using it = ground();

@@ -197,6 +197,8 @@ test('a job that became due by itself is not resumed before its time', () => {
 test('a run that was started in vain waits longer each time, also past its own time', () => {
   expect([0, 1, 2, 3, 4, 20].map(waitAfterStarts)).toEqual([0, 0, 1000, 2000, 4000, 300_000]);
   expect(wordsOf(next(crashed, refusal('run-locked'), 4000))).toBe('later 4 crash');
+  expect(wordsOf(next({ kind: 'interrupted', by: undefined }, ended, 4000))).toBe('later 4 crash');
+  expect(wordsOf(next({ kind: 'interrupted', by: 'drain' }, ended, 4000))).toBe('now');
   expect(wordsOf(next(suspended('paused_quota', at(-9)), ended, 4000))).toBe('later 4 quota');
   expect(wordsOf(next(suspended('paused_quota', at(9)), ended, 4000))).toBe('later 9 quota');
 });

@@ -46,7 +46,7 @@ test('the report has the workers of the folder, and what each leaves to others',
   const worker = openWorkerFile(runsDir, thisProcess(), clock);
   worker.write({
     ...{ slots: 2, busy: 1, engine_starts: 5, take_overs: 1, refuses: '', labels: ['docs'], version: '1' },
-    ...{ draining: false, key_ids: [], leaves: { sealed: 'it has not the holdout key' } },
+    ...{ draining: false, leaves: { sealed: 'it has not the holdout key' } },
   });
   const { workers } = await report([]);
   worker.remove();

@@ -180,7 +180,7 @@ test('a label that no living worker takes is refused; without a worker there is 
   const file = openWorkerFile(runsDir(), self, realClock);
   const facts = {
     ...{ slots: 1, busy: 0, engine_starts: 0, take_overs: 0, refuses: '' },
-    ...{ version: '1', draining: false, key_ids: [], leaves: {} },
+    ...{ version: '1', draining: false, leaves: {} },
   };
   file.write({ ...facts, labels: ['night'] });
   const refused = await submit(['mine.dot'], { label: 'gpu' });

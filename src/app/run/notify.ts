@@ -68,7 +68,11 @@ async function factsOf(runDir: string, left: RunLeft, host: NotifyHost) {
   const read = await openRun(runDir).manifest();
   const manifest = read.ok ? read.manifest : undefined;
   const title = manifest === undefined ? '' : await titleOf(runDir, manifest, storedGraph(manifest));
-  const about = { run_id: manifest?.run_id ?? '', title, pipeline: manifest?.pipeline_path ?? '' };
+  const about = {
+    run_id: manifest?.run_id ?? basename(runDir),
+    title,
+    pipeline: manifest?.pipeline_path ?? '',
+  };
   if ('broke' in left)
     return {
       ...about,

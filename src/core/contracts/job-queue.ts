@@ -50,8 +50,8 @@ export interface JobQueue {
     },
   ): Promise<JobChange>;
   get(runId: string): Promise<QueuedJob | undefined>;
-  /** All jobs: running, waiting in the order of claims, later by time, held. */
-  list(): Promise<readonly QueuedJob[]>;
+  /** All jobs, or those in one state: running, waiting in the order of claims, later by time, held. */
+  list(only?: QueuedJob['state']): Promise<readonly QueuedJob[]>;
   /** Calls back soon after jobs were added, changed or removed, or became due. The returned function ends it. */
   onChange(changed: () => void): () => void;
   /** Ends what the queue holds open; the jobs of this worker stay its own. */

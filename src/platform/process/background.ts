@@ -7,11 +7,20 @@ import { isCode } from '../files/write.ts';
 /** The first argument of a command line that runs in the background. */
 export const backgroundWord = '--in-background';
 
-/** `begun`: nothing refuses the run any more, and it continues by itself. */
+/** How such a process has ended. `code` is its exit code, 1 after a signal. */
+export type BackgroundEnd = { readonly code: number; readonly signal: string | null };
+
+/** `begun`: nothing refuses the run any more, and it continues by itself; `ended` settles with its end, as long as this process lives. */
 export type BackgroundStart =
-  | { readonly kind: 'begun'; readonly pid: number; readonly runDir: string; readonly log: string }
-  /** It has ended before that: refused, or there was nothing left to run. `code` is its exit code. */
-  | { readonly kind: 'ended'; readonly code: number };
+  | {
+      readonly kind: 'begun';
+      readonly pid: number;
+      readonly runDir: string;
+      readonly log: string;
+      readonly ended: Promise<BackgroundEnd>;
+    }
+  /** It has ended before that: refused, or there was nothing left to run. */
+  | ({ readonly kind: 'ended' } & BackgroundEnd);
 
 export type BackgroundOptions = {
   readonly cwd: string;
@@ -51,6 +60,7 @@ export async function startInBackground(
 
 function startOf(child: ChildProcess): Promise<BackgroundStart> {
   let started: { readonly runDir: string; readonly log: string } | undefined;
+  const ended = endOf(child);
   return new Promise((resolve, reject) => {
     child.on('message', (message) => {
       if (isStartMessage(message)) started = message;
@@ -63,13 +73,16 @@ function startOf(child: ChildProcess): Promise<BackgroundStart> {
     );
     const parted = new Promise<void>((done) => child.once('disconnect', () => done()));
     void Promise.all([...streams, parted]).then(() => {
-      if (started !== undefined) return resolve({ kind: 'begun', pid, ...started });
-      const ended = () => resolve({ kind: 'ended', code: child.exitCode ?? 1 });
-      if (child.exitCode !== null || child.signalCode !== null) ended();
-      else child.once('exit', ended);
+      if (started !== undefined) return resolve({ kind: 'begun', pid, ...started, ended });
+      void ended.then((end) => resolve({ kind: 'ended', ...end }));
     });
   });
 }
+
+const endOf = (child: ChildProcess): Promise<BackgroundEnd> =>
+  new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code: code ?? 1, signal }));
+  });
 
 const isStartMessage = (message: unknown): message is { readonly runDir: string; readonly log: string } =>
   typeof message === 'object' && message !== null && 'runDir' in message && 'log' in message;

@@ -1,0 +1,51 @@
+/** `factory keep`: executes the runs of the queue. */
+import { startDetached } from '../app/detach.ts';
+import { type KeepSettings, keep } from '../keeper/keep.ts';
+import type { PruneRule } from '../keeper/prune-rule.ts';
+import { runsDirOf } from './find-run.ts';
+import type { CliIo } from './io.ts';
+import { databaseUrlOf } from './options.ts';
+import { openView, type ViewOptions } from './report/live.ts';
+import type { VerbResult } from './verb.ts';
+
+export type KeepOptions = ViewOptions & {
+  readonly runsdir?: string;
+  readonly db?: string;
+  readonly slots?: number;
+  readonly labels?: readonly string[];
+  /** Bytes. */
+  readonly minFree?: number;
+  /** Milliseconds. */
+  readonly drainTimeout?: number;
+  readonly prune?: PruneRule;
+  readonly notify?: string;
+};
+
+const defaults = { slots: 1, minFree: 1024 ** 3, drainTimeout: 600_000 } as const;
+
+/** Works until a signal; then it drains, and the exit code is 0. */
+export async function keepCommand(options: KeepOptions, io: CliIo): Promise<VerbResult> {
+  const drain = io.signal();
+  const atOnce = io.secondSignal?.() ?? new AbortController().signal;
+  // The view of a single run does not fit a worker.
+  const { log } = await openView(options, { ...io, errIsTerminal: false });
+  // Engines do not need the queue, and its address has a password.
+  const { FACTORY_DB: _, ...env } = io.env;
+  const refused = await keep(settingsOf(options, io), {
+    ...{ cwd: io.cwd, env: io.env, clock: io.clock, log, drain, atOnce },
+    ...(io.called === undefined ? {} : { called: io.called }),
+    start: (argv, { cwd, signal }) => startDetached(argv, { cwd, env, signal }),
+  });
+  return refused ?? 0;
+}
+
+const settingsOf = (options: KeepOptions, io: CliIo): KeepSettings => ({
+  runsDir: runsDirOf(options, io),
+  db: databaseUrlOf(options, io),
+  slots: options.slots ?? defaults.slots,
+  labels: options.labels,
+  minFreeBytes: options.minFree ?? defaults.minFree,
+  drainTimeoutMs: options.drainTimeout ?? defaults.drainTimeout,
+  prune: options.prune,
+  notify: options.notify,
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { engineWords, noticeTargetOf } from '../../src/keeper/engines.ts';
+import { parsePruneRule } from '../../src/keeper/prune-rule.ts';
+
+const job = (run: readonly string[], resume: readonly string[] = []) => ({
+  run_id: 'r1',
+  request: { cwd: '/w', run, resume },
+});
+const words = (of: ReturnType<typeof job>, verb: 'run' | 'resume', early = false) =>
+  engineWords(of, { do: 'start', verb, early }, { runsDir: '/runs', notify: 'tell' }).join(' ');
+
+test('an engine begins or resumes the run of its job, in the runs directory of the worker', () => {
+  const flags = job(['p.dot', '--max-tokens=5'], ['--max-tokens=9']);
+  expect(words(flags, 'run')).toBe(
+    'run p.dot --max-tokens=5 --run-id=r1 --runsdir=/runs --json --notify=tell',
+  );
+  expect(words(flags, 'resume')).toBe('resume r1 --max-tokens=9 --runsdir=/runs --json --notify=tell');
+  expect(words(flags, 'resume', true)).toContain('--now');
+});
+
+test('a target of notices that a run was submitted with goes before that of the worker', () => {
+  expect(words(job(['p.dot', '--notify=mine']), 'run')).not.toContain('tell');
+  expect(noticeTargetOf(job(['p.dot', '--notify=mine']), 'tell')).toBe('mine');
+  expect(noticeTargetOf(job(['p.dot', '--notify', 'mine']), 'tell')).toBe('mine');
+  expect(noticeTargetOf(job(['p.dot']), 'tell')).toBe('tell');
+});
+
+test('a rule to remove old runs is written in one word', () => {
+  const rule = { olderMs: undefined, keep: undefined, keepFailed: false, undelivered: false };
+  expect(parsePruneRule('older=14d')).toEqual({ ...rule, olderMs: 14 * 86_400_000 });
+  expect(parsePruneRule('keep=20, keep-failed,undelivered')).toEqual({
+    ...rule,
+    ...{ keep: 20, keepFailed: true, undelivered: true },
+  });
+  for (const bad of ['', 'keep-failed', 'older=soon', 'keep=-1', 'younger=1d'])
+    expect(parsePruneRule(bad)).toHaveProperty('fix', 'write it like older=14d,keep=20,keep-failed');
+});
