@@ -185,10 +185,9 @@ export function suspension(
 
 function quotaWait({ park, retryAfterMs }: Failure, again: number, now: Date): number {
   if (park?.unsaid === true) return leastMs(again + 1);
-  // The start of a day, to the millisecond.
-  if (park?.kind === 'cap' && park.wakeAtMs !== undefined)
-    return Math.max(leastMs(again), park.wakeAtMs - now.getTime());
-  return Math.max(leastMs(again), Math.min(retryAfterMs ?? guessMs, mostMs));
+  // A time that is named counts to the millisecond: all runs that wait for it wait for the same.
+  const wait = park?.wakeAtMs === undefined ? (retryAfterMs ?? guessMs) : park.wakeAtMs - now.getTime();
+  return Math.max(leastMs(again), park?.kind === 'cap' ? wait : Math.min(wait, mostMs));
 }
 
 /** At least as long as the server asks for, or a nested run waits. */

@@ -446,3 +446,29 @@ test('suspended runs are listed above newer ones', async () => {
     needs_attention: true,
   });
 });
+
+test('a run that continued at max_windows resets in vain needs a person, and a higher limit continues it', async () => {
+  await using it = await asking(dot(), [...Array.from({ length: 3 }, () => limited('3600')), { text: 'ok' }]);
+  const ran = await it.start({ wait: true, maxWindows: '2' });
+  expect([ran.code, it.server.requests.length]).toEqual([75, 3]);
+  expect(it.json(checkpoint).parked).toMatchObject({ status: 'paused_quota', wake_at: null, windows: 2 });
+  const reason = 'max_windows: the run was resumed at 2 resets of the quota and finished no node';
+  expect(ran.out).toContain(reason);
+  expect(ran.out.trimEnd().split('\n').at(-1)).toMatch(/factory resume r1 --max-windows 4$/);
+  const listed = JSON.parse((await it.runs({ json: true })).out).runs;
+  expect(listed[0]).toMatchObject({
+    needs_attention: true,
+    wake_at: null,
+    next: expect.stringContaining('4'),
+  });
+  for (const flags of [{}, { wait: true }, { maxWindows: '2' }])
+    expect(await it.resume('r1', flags)).toMatchObject({ code: 75 });
+  expect(it.server.requests).toHaveLength(3);
+  // The hold of the account lasts: it waits for that, as it would have.
+  const early = await it.resume('r1', { maxWindows: '4' });
+  expect([early.code, it.json(checkpoint).parked.windows, it.server.requests.length]).toEqual([75, 2, 3]);
+  const ended = await it.resume('r1', { wait: true });
+  expect(ended.code, ended.err).toBe(0);
+  const runDir = join(it.path, '.factory/runs/r1');
+  expect((await verifyRun({ runDir, env: { PATH: process.env['PATH'] } })).problems).toEqual([]);
+});
