@@ -58,6 +58,12 @@ const queueSteps: readonly Verb[] = [
     options: waiting,
     load: async () => (await import('./queue.ts')).queueDrop,
   },
+  {
+    usage: 'release <hold>',
+    about: 'Remove the hold of an account at a provider: its next call is made at once',
+    options: () => [runsdir()],
+    load: async () => (await import('./queue.ts')).queueRelease,
+  },
 ];
 
 export const queueVerbs: readonly (Verb | Group)[] = [

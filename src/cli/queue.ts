@@ -2,6 +2,7 @@
 import { thisUser } from '../app/acts.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { QueueReport } from '../core/records/queue-report.ts';
+import { holdsOf, removeHold } from '../fleet/holds.ts';
 import { watchWorkers } from '../fleet/workers.ts';
 import {
   type ChangeHost,
@@ -13,7 +14,7 @@ import {
 } from '../keeper/queue-changes.ts';
 import { queueReport } from '../keeper/queue-report.ts';
 import { namedRun } from '../run/runs.ts';
-import { usage } from './find-run.ts';
+import { runsDirOf, usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { type QueuePlace, withQueue } from './open-queue.ts';
 import { canDraw } from './report/live.ts';
@@ -161,4 +162,27 @@ function changeText(
     case 'stopping':
       return `${what} is still stopping`;
   }
+}
+
+/** Removes a hold of an account, by its id or a beginning of it that no other has. */
+export async function queueRelease(
+  name: string,
+  options: Pick<QueuePlace, 'runsdir'>,
+  io: CliIo,
+): Promise<VerbResult> {
+  const runsDir = runsDirOf(options, io);
+  const all = holdsOf(runsDir);
+  const [hold, ...others] = all.filter(({ id }) => id.startsWith(name));
+  if (hold === undefined || others.length > 0)
+    return usage(
+      `${others.length > 0 ? 'several holds have ids that begin so' : 'there is no hold with this id'}: ${name}`,
+      all.length === 0 ? 'no account is on hold' : `there are ${all.map(({ id }) => id).join(', ')}`,
+    );
+  removeHold(runsDir, hold.id);
+  const { agent, model, endpoint, until } = hold;
+  const whose = [agent, model, endpoint].filter((word) => word !== '').join(' ');
+  io.out(
+    `the hold of ${whose} until ${until} is removed; suspended runs keep their time (resume RUN --now)\n`,
+  );
+  return 0;
 }

@@ -18,7 +18,7 @@ import type { Clock } from '../../src/core/contracts/clock.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
 import { openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { type HoldGateSetting, holdGate } from '../../src/engine/holds.ts';
-import { holdsOf, openHolds, removeHold } from '../../src/fleet/holds.ts';
+import { holdsFolderOf, holdsOf, openHolds, removeHold } from '../../src/fleet/holds.ts';
 import { removeTree } from '../../src/platform/files/remove.ts';
 import type { Self } from '../../src/platform/process/table.ts';
 import { thisProcess } from '../../src/platform/process/table.ts';
@@ -392,6 +392,18 @@ test('where holds cannot be written, that is said once, and the runs go by thems
     expect(await a.ask(() => limited(start + hour))).toMatchObject({ class: 'infra' });
   expect(a.calls()).toBe(3);
   expect(it.lines).toEqual(['a hold of an account cannot be written: other runs do not know of it']);
+});
+
+test('a run in the directory of another one uses the holds of the outermost', () => {
+  const it = folder();
+  const outer = join(it.runsDir, 'r1');
+  const nested = join(outer, 'workspace/.factory/runs/r2');
+  const innermost = join(nested, 'workspace/.factory/runs/r3');
+  for (const dir of [outer, nested, innermost]) {
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, 'journal.jsonl'), '');
+  }
+  expect([outer, nested, innermost].map(holdsFolderOf)).toEqual([it.runsDir, it.runsDir, it.runsDir]);
 });
 
 test('a hold that a person removes holds nobody back any more', async () => {

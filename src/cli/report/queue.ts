@@ -149,8 +149,8 @@ function workerLine({
 const scheduleLine = ({ name, cron, zone, next, paused, command }: QueueScheduleRow, now: Date): string =>
   `schedule ${name} (${cron}, ${zone}): ${paused ? 'paused' : next === null ? 'never again' : `next at ${localTime(next, now)}`}; ${command}`;
 
-const holdLine = ({ agent, model, endpoint, until, runs }: QueueHoldRow, now: Date): string =>
-  `hold of ${[agent, model, endpoint].filter((word) => word !== '').join(' ')} until ${localTime(until, now)}${runs.length === 0 ? '' : `: ${runs.length === 1 ? `${runs[0]} waits` : `${runs.length} runs wait`}`}`;
+const holdLine = ({ id, agent, model, endpoint, until, runs }: QueueHoldRow, now: Date): string =>
+  `hold ${id} of ${[agent, model, endpoint].filter((word) => word !== '').join(' ')} until ${localTime(until, now)}${runs.length === 0 ? '' : `: ${runs.length === 1 ? `${runs[0]} waits` : `${runs.length} runs wait`}`}`;
 
 function capLine(
   { label, measure, limit, spent, reserved, rest, resets_at, stops }: QueueCapRow,
