@@ -5,7 +5,7 @@ import { folderOf } from '../app/inspect/folder.ts';
 import { type InspectedRun, readForViews } from '../app/inspect/read-run.ts';
 import { findExecution, groupedExecutions, inspectRun, runViewOf } from '../app/inspect/run.ts';
 import type { RunView } from '../app/inspect/shapes.ts';
-import { pricesOf } from '../app/run/budget.ts';
+import { pricesOf } from '../core/budget/prices.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { findNamed, usage } from './find-run.ts';

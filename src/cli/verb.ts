@@ -15,7 +15,7 @@ export const exitsOfRun: ExitCodes = {
   3: "the run failed because of the model's API or network",
   4: 'the run failed because of unparseable model output',
   5: 'success in spite of a failure, by the answer of a person (overridden)',
-  75: 'suspended (question, quota, outage, key, full disk): factory why RUN says what to do',
+  75: 'suspended (question, quota, outage, cap per day, key, full disk): factory why RUN says what to do',
   130: 'interrupted',
 };
 

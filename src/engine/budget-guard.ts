@@ -84,8 +84,11 @@ class CallDesk implements BudgetGuard {
     return moneyWords(nodeDir, this.at.costs.prices);
   }
 
-  gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void> {
-    return collectNestedSpending(nodeDir, this.stampOf(attempt), this.at.costs, mask);
+  async gather(nodeDir: string, attempt: number, mask?: Mask): Promise<void> {
+    const { costs, gates = [] } = this.at;
+    const before = costs.run();
+    await collectNestedSpending(nodeDir, this.stampOf(attempt), costs, mask);
+    if (costs.run() !== before) for (const gate of gates) await gate.nested?.();
   }
 
   paying(agent: Agent, attempt: number, mask: Mask = plain): Agent {
@@ -133,12 +136,11 @@ class CallDesk implements BudgetGuard {
     const tokens = estimatedTokens(before + task.prompt);
     const model = agent.modelFor?.(task);
     const next = this.nextCall(agent, model, tokens);
-    const reason = this.forbidden(this.limits(), next) ?? wallReserve(this.at);
-    if (reason !== undefined) return { kind: 'failed', class: 'budget', reason, unbilled: true };
-    const refused = await this.refusal(call, { next }, signal);
-    if (refused !== undefined) return { kind: 'failed', ...refused, unbilled: true };
-    const hasWaited = (this.at.gates ?? []).length > 0;
-    if (hasWaited && signal.aborted) return { kind: 'cancelled' };
+    let refused = this.overLimit(next);
+    if (refused === undefined && this.isGated)
+      // Calls of other branches may have begun while the gates were asked.
+      refused = (await this.atGates(call, next, signal)) ?? this.overLimit(next);
+    if (refused !== undefined) return refused;
     const { unseen } = agent;
     await this.at.costs.begin(this.stampOf(call.attempt), {
       agent: agent.name,
@@ -147,6 +149,26 @@ class CallDesk implements BudgetGuard {
       ...(unseen === undefined ? {} : { unseen }),
     });
     return undefined;
+  }
+
+  private overLimit(next: NextCall): AgentReport | undefined {
+    const reason = this.forbidden(this.limits(), next) ?? wallReserve(this.at);
+    return reason === undefined ? undefined : { kind: 'failed', class: 'budget', reason, unbilled: true };
+  }
+
+  /** The report of a call that the gates forbid. */
+  private async atGates(
+    call: OpenCall,
+    next: NextCall,
+    signal: AbortSignal,
+  ): Promise<AgentReport | undefined> {
+    const refused = await this.refusal(call, { next }, signal);
+    if (refused !== undefined) return { kind: 'failed', ...refused, unbilled: true };
+    return signal.aborted ? { kind: 'cancelled' } : undefined;
+  }
+
+  private get isGated(): boolean {
+    return (this.at.gates ?? []).length > 0;
   }
 
   /** What the gates say of the call. */
@@ -171,15 +193,16 @@ class CallDesk implements BudgetGuard {
     return {
       used: (usage) => void record(usage, 0),
       budget: async (used, sends) => {
-        const { own, run } = this.limits(used);
         const next = this.nextCall(agent, used?.model ?? agent.modelFor?.(task) ?? '', sends);
-        const empty = this.forbidden({ own, run }, next);
-        if (empty !== undefined) return { empty };
-        const refused = await this.refusal(call, { next, used }, signal);
-        if (refused !== undefined) {
-          const { reason: empty, ...why } = refused;
-          return { empty, ...why };
+        const before = this.forbidden(this.limits(used), next);
+        if (before !== undefined) return { empty: before };
+        if (this.isGated) {
+          const refused = await this.refusal(call, { next, used }, signal);
+          if (refused !== undefined) return emptyBy(refused);
         }
+        const { own, run } = this.limits(used);
+        const empty = this.isGated ? this.forbidden({ own, run }, next) : undefined;
+        if (empty !== undefined) return { empty };
         if (used !== undefined && !(await record(used, sends)))
           return { empty: 'its usage cannot be recorded' };
         const left = [
@@ -232,6 +255,8 @@ class CallDesk implements BudgetGuard {
     };
   }
 }
+
+const emptyBy = ({ reason, ...why }: CallRefusal) => ({ empty: reason, ...why });
 
 type OpenCall = Pick<GatedCall, 'agent' | 'task'> & { readonly attempt: number };
 

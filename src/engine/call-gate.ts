@@ -17,11 +17,11 @@ export type GatedCall = {
   readonly used?: Usage | undefined;
 };
 
-/** Why a call is not made, and until when the run is suspended. */
+/** Why a call is not made, and what the run is suspended for; without `park` the node fails. */
 export type CallRefusal = {
   readonly class: FailureClass;
   readonly reason: string;
-  readonly park: Park;
+  readonly park?: Park;
   /** The model's provider is the cause. */
   readonly model?: 'api';
 };
@@ -34,6 +34,8 @@ export interface CallGate {
   watching?(call: Pick<GatedCall, 'agent' | 'task'>, task: AgentTask): AgentTask;
   /** The task whose calls were asked for has ended, and its costs are recorded. Also where no call was made. */
   after?(call: Pick<GatedCall, 'agent' | 'task' | 'stamp'>, report: AgentReport): Promise<void>;
+  /** Nested runs of a node have reported what they have spent, and it is recorded. */
+  nested?(): Promise<void>;
 }
 
 /** What the agent is given where gates watch its calls. */

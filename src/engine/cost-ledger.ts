@@ -18,6 +18,16 @@ export type CallEnd =
   | { readonly ended: 'told' | 'cut'; readonly usage: Usage }
   | { readonly ended: 'untold' | 'free' | 'cut'; readonly usage: null };
 
+/** Is called with each record that counts. */
+export interface CallWatch {
+  /** A call of the branch is made, or another one of its task, which has used `soFar`. */
+  made(branch: string | undefined, at: string, soFar: Usage | undefined): void;
+  /** The open call of the branch has ended, or was interrupted. */
+  ended(branch: string | undefined, at: string, before: Spent, after: Spent): void;
+  /** A nested run has reported a call. */
+  reported(run: string, at: string, before: Spent, after: Spent): void;
+}
+
 export interface CostLedger {
   readonly prices: Prices;
   /** Of the whole run, resumes included. */
@@ -36,12 +46,14 @@ export interface CostLedger {
   take(record: Ended & { readonly run: string; readonly told: string }): Promise<void>;
 }
 
-/** Opens the ledger with the records there are. `write` puts a record into the journal. */
+/** Opens the ledger with the records there are. `write` puts a record into the journal; `watch` is called for each record, also for
+ *  those, except `copied` ones. */
 export const openCostLedger = (
   records: Iterable<CallRecord>,
   prices: Prices,
   write: (record: CallRecord) => Promise<void> | void,
-): CostLedger => new CallLedger(records, prices, write);
+  watching?: { readonly watch: CallWatch; readonly copied: number },
+): CostLedger => new CallLedger(records, prices, write, watching);
 
 class CallLedger implements CostLedger {
   private whole = nothingSpent;
@@ -51,14 +63,21 @@ class CallLedger implements CostLedger {
   private readonly nested = new Set<string>();
   /** By branch: there a call is made after another. */
   private readonly open = new Map<string | undefined, Open>();
+  private watch: CallWatch | undefined;
 
   constructor(
     records: Iterable<CallRecord>,
     readonly prices: Prices,
     private readonly write: (record: CallRecord) => Promise<void> | void,
+    watching: { readonly watch: CallWatch; readonly copied: number } | undefined,
   ) {
-    for (const record of records) this.count(record);
-    for (const call of this.open.values()) this.cutOff(call);
+    let number = 0;
+    for (const record of records) {
+      if (number++ === watching?.copied) this.watch = watching.watch;
+      this.count(record);
+    }
+    this.watch = watching?.watch;
+    for (const call of this.open.values()) this.interrupted(call);
     this.open.clear();
   }
 
@@ -122,11 +141,26 @@ class CallLedger implements CostLedger {
     const { branch } = record;
     const open = this.open.get(branch);
     if (record.type === 'CallStarted') {
-      if (open !== undefined) this.cutOff(open);
+      if (open !== undefined) this.interrupted(open);
       this.open.set(branch, { started: record });
+      this.watch?.made(branch, record.at, undefined);
     } else if (record.type === 'CallTold') {
-      if (open !== undefined) this.open.set(branch, { ...open, progress: record });
-    } else this.countEnd(record);
+      if (open === undefined) return;
+      this.open.set(branch, { ...open, progress: record });
+      this.watch?.made(branch, record.at, record.usage);
+    } else {
+      const before = this.whole;
+      this.countEnd(record);
+      if (record.run === undefined) this.watch?.ended(branch, record.at, before, this.whole);
+      else this.watch?.reported(record.run, record.at, before, this.whole);
+    }
+  }
+
+  /** An engine that was killed has not recorded how the call ended. */
+  private interrupted(call: Open): void {
+    const before = this.whole;
+    this.cutOff(call);
+    this.watch?.ended(call.started.branch, call.started.at, before, this.whole);
   }
 
   private countEnd(record: Ended): void {

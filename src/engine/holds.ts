@@ -184,7 +184,7 @@ class HoldGate implements CallGate {
 const resetOf = (hold: Hold | undefined): number | undefined => hold && Date.parse(hold.until);
 
 /** As the provider would refuse it. */
-const refusalUnder = (hold: Hold): CallRefusal => ({
+const refusalUnder = (hold: Hold): CallRefusal & Required<Pick<CallRefusal, 'park'>> => ({
   class: 'infra',
   reason: hold.reason,
   model: 'api',

@@ -7,6 +7,7 @@ import type { Agent, AgentReport } from '../../src/core/contracts/agent.ts';
 import type { CallRecord } from '../../src/core/records/visit.ts';
 import type { Caps } from '../../src/core/settings/limits.ts';
 import { openBudgetGuard } from '../../src/engine/budget-guard.ts';
+import type { CallGate } from '../../src/engine/call-gate.ts';
 import { endedCalls, openCostLedger } from '../../src/engine/cost-ledger.ts';
 import { taskFor } from '../agents/contract.ts';
 import { defaultCaps } from '../support/caps.ts';
@@ -89,7 +90,7 @@ test('calls of branches count as they would one after another, also where an eng
 });
 
 /** Five calls of branches with the same prompt at the same time. */
-function five(caps: Partial<Caps>) {
+function five(caps: Partial<Caps>, gates: readonly CallGate[] = []) {
   const costs = openCostLedger([], prices, () => new Promise(setImmediate));
   const ends: ((report: AgentReport) => void)[] = [];
   const agent: Agent = {
@@ -100,7 +101,7 @@ function five(caps: Partial<Caps>) {
     openBudgetGuard({
       ...{ costs, caps: { ...defaultCaps, ...caps }, nodeCaps: {}, kept: { usd: 0, tokens: 0, ms: 0 } },
       ...{ wallLeft: () => Number.POSITIVE_INFINITY, node: branch, visit: 1, branch },
-      clock: { now: () => new Date(0) },
+      ...{ clock: { now: () => new Date(0) }, gates },
     }),
   );
   const ask = (n: number) =>
@@ -108,24 +109,29 @@ function five(caps: Partial<Caps>) {
   return { costs, ends, desks, ask };
 }
 
+const turns = async () => {
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+};
+const passing: CallGate = { before: async () => undefined };
+
 const orders = fc.uniqueArray(fc.nat(4), { minLength: 5, maxLength: 5 });
 
 test('with tokens for two calls and a half the third is refused, in whatever order branches ask and answers come', async () => {
   await fc.assert(
-    fc.asyncProperty(orders, fc.nat(2), async (order, ended) => {
-      const { ask, ends, costs, desks } = five({ max_tokens: 250 });
+    fc.asyncProperty(orders, fc.nat(2), fc.boolean(), async (order, ended, isGated) => {
+      const { ask, ends, costs, desks } = five({ max_tokens: 250 }, isGated ? [passing] : []);
       const reports: (AgentReport | undefined)[] = [];
       const asked: Promise<unknown>[] = [];
       for (const [at, n] of order.entries()) {
         // Some answers come before the third is asked.
         if (at === 2)
           for (const end of ends.slice(0, ended)) end({ kind: 'answered', text: '', usage: used(100) });
-        await new Promise(setImmediate);
+        await turns();
         const answer = async () => {
           reports[n] = await ask(n);
         };
         asked.push(answer());
-        await new Promise(setImmediate);
+        await turns();
       }
       for (const end of ends.slice(ended)) end({ kind: 'answered', text: '', usage: used(100) });
       await Promise.all(asked);

@@ -1,4 +1,6 @@
 /** A run as one view: its executions, groups, graph, cause and result. */
+
+import { pricesOf } from '../../core/budget/prices.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
@@ -7,7 +9,6 @@ import { type RunResult, runResultSchema } from '../../core/records/result.ts';
 import { loadOrders } from '../../run/orders.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
-import { pricesOf } from '../run/budget.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';

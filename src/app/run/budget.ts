@@ -1,13 +1,7 @@
 /** Opens the cost ledger of a run, and the budget that a nested run shares with the run that started it. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import {
-  bundledPrices,
-  type Prices,
-  parsePrices,
-  pricesVariable,
-  pricesWith,
-} from '../../core/budget/prices.ts';
+import { parsePrices, pricesOf, pricesVariable } from '../../core/budget/prices.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { nextNodes } from '../../core/fork.ts';
 import type { Graph } from '../../core/graph.ts';
@@ -41,6 +35,7 @@ export async function openRunBudget(
     readonly loaded: Checkpoint;
     readonly resumed: boolean;
     readonly caps: Caps;
+    readonly watching?: Parameters<typeof openCostLedger>[3];
   },
   host: Pick<Host, 'clock' | 'env'>,
 ): Promise<RunBudget> {
@@ -49,11 +44,12 @@ export async function openRunBudget(
   let shared: Awaited<ReturnType<typeof sharedBudget>>;
   const unreported: CallRecord[] = [];
   let opened = false;
-  const costs = openCostLedger(run.calls, pricesOf(manifest), (record) => {
+  const note = (record: CallRecord) => {
     journal.note(record);
     if (!opened) unreported.push(record);
     return shared?.tell(record);
-  });
+  };
+  const costs = openCostLedger(run.calls, pricesOf(manifest), note, run.watching);
   // Spending of nested runs of interrupted nodes counts.
   for (const { node, branch } of resumed ? nextNodes(loaded) : []) {
     const visit = (own(loaded.visits, node) ?? 0) + 1;
@@ -128,7 +124,3 @@ export async function readPriceFile(
 /** What calls have cost, by the prices of a run with this manifest. */
 export const costsIn = (calls: Iterable<CallRecord>, manifest: Pick<Manifest, 'prices'>): CostLedger =>
   openCostLedger(calls, pricesOf(manifest), () => {});
-
-/** The prices of a run with this manifest. */
-export const pricesOf = ({ prices }: Pick<Manifest, 'prices'>): Prices =>
-  prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);

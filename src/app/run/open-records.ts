@@ -1,10 +1,13 @@
 /** Opens the records of a run: a replay's answers, the events and the trace, the journal, the costs. */
 import { dirname } from 'node:path';
+import { pricesOf } from '../../core/budget/prices.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import { layout } from '../../core/records/layout.ts';
+import { DayCapGate } from '../../engine/day-cap.ts';
+import { copiedCalls } from '../../engine/day-spending.ts';
 import { nodeInput } from '../../engine/event-log.ts';
 import type { Run } from '../../engine/run-context.ts';
 import { Superseded } from '../../platform/files/fence.ts';
@@ -103,12 +106,23 @@ export async function costsOfRun({
   manifest,
   resumed,
   journal,
+  lock,
   host,
 }: LoadedRun & Writable) {
-  const { calls, checkpoint: loaded } = recorded.history;
+  const { calls, checkpoint: loaded, lines } = recorded.history;
   const about = { manifest, calls, loaded, resumed, caps: task.terms.caps };
-  const { costs, caps, close } = await openRunBudget(runDir, journal, about, host);
-  return { value: { costs, caps }, close };
+  let allows = false;
+  const dayCaps = new DayCapGate({
+    ...{ runsDir: dirname(runDir), runId: manifest.run_id, epoch: lock.epoch, clock: host.clock },
+    ...{ labels: manifest.labels ?? [], prices: pricesOf(manifest), allows: () => allows },
+    warn: (message) => host.log('warn', message),
+  });
+  const watching = { watch: dayCaps.spending, copied: copiedCalls(lines) };
+  const { costs, caps, close } = await openRunBudget(runDir, journal, { ...about, watching }, host);
+  allows = caps.unknown_cost === 'allow';
+  // The owner before may have been killed during a call.
+  if (resumed) await dayCaps.nested();
+  return { value: { costs, caps, gates: [dayCaps] }, close };
 }
 
 /** Opens the events and the trace of a run after the views of its journal were brought up to date. */

@@ -1,4 +1,5 @@
 /** Waits while a run is suspended. */
+import { dirname } from 'node:path';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
@@ -7,6 +8,7 @@ import { hasSpentWindows } from '../../core/quota-windows.ts';
 import { limitRecorded, runLimits } from '../../core/settings/limits.ts';
 import { canContinue, untilOneCan } from '../../engine/branch-wake.ts';
 import { parkAbove } from '../../engine/shared-budget.ts';
+import { readQueueSettings } from '../../fleet/settings.ts';
 import { acquireLock, locksIn } from '../../run/lock.ts';
 import type { LockFile } from '../../run/lock-file.ts';
 import type { RunReader } from '../../run/open-run.ts';
@@ -42,6 +44,7 @@ export async function stillParked(
     if (!endsByTime(state.status) || parked === undefined || flags.now === true) return slept();
     const isByHand = parked.wake_at === null;
     if (isByHand && !hasSpentWindows(parked, await maxOf('max_windows', flags, reader))) return slept();
+    if (parked.status === pausedBy('cap') && capsChanged(runDir, parked.since)) return slept();
     // Another branch may be able to continue before.
     if (state.fork !== undefined && canContinue({ runDir, clock: host.clock }, state)) return slept();
     const isOutage = parked.status === pausedBy('outage');
@@ -82,6 +85,13 @@ export async function stillParked(
     if (state.fork === undefined) await host.clock.sleep(Math.min(left, lookMs), host.signal);
     else await untilOneCan({ runDir, clock: host.clock }, () => [state], host.signal);
   }
+}
+
+/** Whether caps were raised, or removed, since the run was suspended: it then tries again at once. */
+function capsChanged(runDir: string, since: string): boolean {
+  const read = readQueueSettings(dirname(runDir));
+  if (read.kind === 'unreadable') return false;
+  return read.kind === 'none' || read.settings.changed_at > since;
 }
 
 function waitsFor({ status, node }: SuspendedRun): string {

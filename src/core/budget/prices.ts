@@ -57,6 +57,13 @@ export const pricesWith = (file: PriceFile, from: string): Prices => ({
   ]),
 });
 
+/** The prices of a run whose manifest has these. */
+export const pricesOf = ({
+  prices,
+}: {
+  readonly prices?: { readonly path: string; readonly table: PriceFile };
+}): Prices => (prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path));
+
 /** The price of a model: by its exact name, else without a date or `latest` at the end, else without a provider prefix;
  *  undefined if the table has none. A longer name is another model. */
 export function priceOf(prices: Prices, model: string): Price | undefined {
