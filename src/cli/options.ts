@@ -206,7 +206,7 @@ export const passedOptions = () => [
   notifyOption(),
 ];
 
-function nameOfJob(typed: string): string {
+export function nameOfJob(typed: string): string {
   if (labelForm.test(typed)) return typed;
   throw new InvalidArgumentError(`It must be ${labelFormWords}.`);
 }

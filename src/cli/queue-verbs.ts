@@ -12,6 +12,7 @@ import {
   runsdir,
   submitOptions,
 } from './options.ts';
+import { scheduleVerbs } from './schedule-verbs.ts';
 import type { Group, Verb } from './verb.ts';
 
 /** Of the steps that change a job; those that stop a run wait for that. */
@@ -105,4 +106,5 @@ export const queueVerbs: readonly (Verb | Group)[] = [
     verbs: queueSteps,
   },
   keepVerb,
+  scheduleVerbs,
 ];

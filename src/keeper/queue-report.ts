@@ -18,6 +18,7 @@ import { namesIn } from '../platform/files/read.ts';
 import { namedRun } from '../run/runs.ts';
 import { noWorker, type QueueFacts, whyNotRunning } from './held-back.ts';
 import { holdRows } from './hold-rows.ts';
+import { schedulesOf } from './schedule-rows.ts';
 
 /** Where the queue is looked at from. */
 export type QueueViewHost = InspectHost & {
@@ -39,7 +40,8 @@ export async function queueReport(
   const queued = await queue.list();
   const facts: QueueFacts & Pick<QueueReport, 'schedules' | 'holds'> = {
     workers: (host.workers ?? watchWorkers(runsDir, clock)).read().map(workerRow),
-    ...{ schedules: [], holds: holdRows(holdsOf(runsDir), queued), caps: [] },
+    schedules: schedulesOf(runsDir, { clock }),
+    ...{ holds: holdRows(holdsOf(runsDir), queued), caps: [] },
     titles: new Map(queued.map(({ job }) => [job.run_id, job.title])),
   };
   const { workers, schedules, holds, caps } = facts;

@@ -146,8 +146,14 @@ function workerLine({
   return words.join('; ');
 }
 
-const scheduleLine = ({ name, cron, zone, next, paused, command }: QueueScheduleRow, now: Date): string =>
-  `schedule ${name} (${cron}, ${zone}): ${paused ? 'paused' : next === null ? 'never again' : `next at ${localTime(next, now)}`}; ${command}`;
+function scheduleLine(
+  { name, cron, zone, next, paused, command, problem }: QueueScheduleRow,
+  now: Date,
+): string {
+  if (problem !== '') return `schedule ${name} needs attention: ${problem}`;
+  const when = paused ? 'paused' : next === null ? 'never again' : `next at ${localTime(next, now)}`;
+  return `schedule ${name} (${cron}, ${zone}): ${when}; ${command}`;
+}
 
 const holdLine = ({ id, agent, model, endpoint, until, runs }: QueueHoldRow, now: Date): string =>
   `hold ${id} of ${[agent, model, endpoint].filter((word) => word !== '').join(' ')} until ${localTime(until, now)}${runs.length === 0 ? '' : `: ${runs.length === 1 ? `${runs[0]} waits` : `${runs.length} runs wait`}`}`;
