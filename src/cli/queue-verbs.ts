@@ -96,6 +96,10 @@ export const queueVerbs: readonly (Verb | Group)[] = [
       about: 'Show the queue: what runs, waits, sleeps, needs a person, and why',
       options: () => [
         option('--watch', 'show it until Ctrl-C, and each change'),
+        option(
+          '--migrate',
+          'create or upgrade the tables of a queue in PostgreSQL, and show nothing',
+        ).conflicts('watch'),
         runsdir(),
         dbOption(),
         json('print the queue as JSON; with --watch a line for each change'),

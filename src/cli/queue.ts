@@ -26,17 +26,20 @@ import type { VerbResult } from './verb.ts';
 
 export type QueueViewOptions = QueuePlace & {
   readonly watch?: boolean;
+  readonly migrate?: boolean;
   readonly json?: boolean;
   readonly color?: boolean;
 };
 
-export const queueCommand = (options: QueueViewOptions, io: CliIo): Promise<VerbResult> =>
-  withQueue(options, io, async (queue, runsDir) => {
+export async function queueCommand(options: QueueViewOptions, io: CliIo): Promise<VerbResult> {
+  if (options.migrate === true) return (await import('./queue-migrate.ts')).queueMigrate(options, io);
+  return withQueue(options, io, async (queue, runsDir) => {
     if (options.watch === true) return watch(queue, runsDir, options, io);
     const report = await queueReport(queue, { ...io, runsDir });
     io.out(options.json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(report, options, io));
     return 0;
   });
+}
 
 const textOf = (report: QueueReport, { color }: QueueViewOptions, io: CliIo): string =>
   `${queueLines(report, painter(paints(io, io.outIsTerminal, color)), { width: io.outIsTerminal ? io.width : undefined, most: mostListed }).join('\n')}\n`;

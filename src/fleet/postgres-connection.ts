@@ -11,7 +11,7 @@ const mostConnections = 2;
 export const connectionsPerWorker = mostConnections + 1;
 const connectMs = 5000;
 /** A statement without an answer for so long shows that the connection is cut without a word. */
-const silenceMs = 30_000;
+const silenceMs = 15_000;
 
 export const bossOptions = ({ url, schema }: DatabaseAddress): object => ({
   connectionString: url,
@@ -112,6 +112,8 @@ function wordsOf(error: unknown, address: DatabaseAddress): readonly [why: strin
       return [`the server has no database "${database}"`, `createdb ${database}`];
     case '42501':
       return [`${message} (${user})`, `grant it, or create the tables as another user: ${migrateCommand}`];
+    case '57P03':
+      return ['the server starts or stops at the moment', 'try again'];
     case '53300':
       return [
         'the server has no connection left',

@@ -12,6 +12,7 @@ import { realClock } from '../../src/platform/clock.ts';
 import { postgresForTests, startPostgres, type TestServer } from '../support/postgres.ts';
 import { postgresFleet } from '../support/postgres-fleet.ts';
 import { anyJob, keepsTheQueueContract, testJob } from '../support/queue-contract.ts';
+import { call } from '../support/verb.ts';
 
 const here = postgresForTests();
 const ids = (jobs: readonly QueuedJob[]) => jobs.map(({ job: { run_id } }) => run_id);
@@ -148,9 +149,11 @@ describe.skipIf(here.skipped !== '')(`in PostgreSQL${here.skipped}`, () => {
   test('only a migration makes tables; those of another release are refused', async () => {
     await using fleet = await fleetHere({ tables: false });
     expect(refusalOf(await fleet.tryOpen())).toContain('factory queue --migrate');
-    const first = await fleet.migrate();
-    expect(first).toMatchObject({ from: undefined });
-    expect(await fleet.migrate()).toMatchObject({ from: (first as { readonly to: number }).to });
+    const migrate = (env: Readonly<Record<string, string>>) =>
+      call(['queue'], { migrate: true }, { cwd: fleet.cwd, env });
+    expect((await migrate({})).err).toContain('set FACTORY_DB, or pass --db');
+    expect((await migrate({ FACTORY_DB: fleet.url })).out).toContain('created the tables of the queue in');
+    expect((await migrate({ FACTORY_DB: fleet.url })).out).toContain('nothing to do');
     fleet.sql('UPDATE QUEUE.version SET version = version - 1');
     expect(refusalOf(await fleet.tryOpen())).toContain('tables of an older release');
     fleet.sql('UPDATE QUEUE.version SET version = version + 2');

@@ -21,6 +21,8 @@ export interface PostgresFleet extends TestedFleet {
   migrate: () => ReturnType<typeof migrateDatabase>;
   /** What workers have reported. */
   readonly warnings: readonly string[];
+  /** The same queue by another port. */
+  through(port: number): Promise<AsyncDisposable & Pick<TestedFleet, 'open'>>;
 }
 
 let schemas = 0;
@@ -45,13 +47,19 @@ export async function postgresFleet(
     if (!('problems' in made)) queues.set(made, worker ?? '');
     return made;
   };
+  const openAt = async (at: string, worker?: string): Promise<JobQueue> => {
+    const made = await tryOpen(at, runsDir, worker);
+    if ('problems' in made) throw new Error(made.problems[0]?.message);
+    return made;
+  };
   return {
     ...{ cwd, runsDir, url, sql, migrate, warnings },
     tryOpen: (to, runs) => tryOpen(to, runs),
-    async open(worker) {
-      const made = await tryOpen(url, runsDir, worker);
-      if ('problems' in made) throw new Error(made.problems[0]?.message);
-      return made;
+    open: (worker) => openAt(url, worker),
+    async through(other) {
+      const at = url.replace(/:\d+\//, `:${other}/`);
+      // Its queues are closed with the fleet's.
+      return { open: (worker) => openAt(at, worker), [Symbol.asyncDispose]: async () => {} };
     },
     async kill(worker) {
       for (const [queue, name] of queues) if (name === worker) await queue.close();

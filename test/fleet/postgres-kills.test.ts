@@ -1,0 +1,109 @@
+/** Workers of a queue in PostgreSQL and its server, killed again and again: no job is lost, and the effect of each is there once.
+ *  FACTORY_TEST_KILLS=200 for more of them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postgresForTests, startPostgres, type TestServer } from '../support/postgres.ts';
+import { type PostgresFleet, postgresFleet } from '../support/postgres-fleet.ts';
+import { testJob } from '../support/queue-contract.ts';
+
+const here = postgresForTests();
+const kills = Number(process.env['FACTORY_TEST_KILLS'] ?? 6);
+const program = join(import.meta.dirname, '../support/postgres-worker.ts');
+/** What three workers do of these between two kills, and a little more. */
+const jobsOfKill = 40;
+
+describe.skipIf(here.skipped !== '')(`workers that are killed${here.skipped}`, () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startPostgres(here.programs);
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test(`${kills} kills, every tenth of the server: none lost, none doubled, taken over within 20 seconds`, {
+    timeout: 60_000 + kills * 20_000,
+  }, async () => {
+    await using fleet = await postgresFleet(server, here.boss);
+    mkdirSync(join(fleet.cwd, 'work'));
+    const queue = await fleet.open();
+    const names = Array.from({ length: kills * jobsOfKill }, (_, n) => `j${n}`);
+    await queue.submit(
+      names.map((name, n) => ({
+        job: testJob(name, { labels: n % 5 === 0 ? ['two'] : [], priority: n % 3 }),
+        target: 'now',
+      })),
+    );
+    await using workers = workersOf(fleet);
+    const outages: number[] = [];
+    for (let n = 0; n < kills; n++) {
+      await wait(2000 + Math.random() * 2000);
+      if (n % 10 === 5) {
+        outages.push(Date.now());
+        await server.kill();
+        await wait(Math.random() * 3000);
+        await server.start();
+      } else await workers.kill(n);
+    }
+    await expect.poll(() => queue.list(), { timeout: 60_000, interval: 1000 }).toEqual([]);
+    const { effects, slowest, over } = resultsIn(
+      readFileSync(join(fleet.cwd, 'notes'), 'utf8'),
+      workers.killed,
+      outages,
+    );
+    console.log(`${names.length} jobs, ${over} taken over, slowest after ${slowest} ms`);
+    expect(effects.toSorted()).toEqual(names.toSorted());
+    expect(slowest).toBeLessThanOrEqual(20_000);
+  });
+});
+
+function workersOf({ cwd, url }: PostgresFleet) {
+  let made = 0;
+  /** When each worker was killed, by its name. */
+  const killed = new Map<string, number>();
+  const start = () => {
+    const name = `w${made++}`;
+    const child = spawn(process.execPath, [program, cwd, url, name], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    return { name, child };
+  };
+  const running = [start(), start(), start()];
+  const end = async (child: ChildProcess) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return {
+    killed,
+    async kill(n: number) {
+      const victim = running[n % running.length];
+      if (victim === undefined) return;
+      await end(victim.child);
+      killed.set(victim.name, Date.now());
+      running[n % running.length] = start();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { child } of running) await end(child);
+    },
+  };
+}
+
+/** How long take-overs took, of those during which the server was there. */
+function resultsIn(notes: string, killed: ReadonlyMap<string, number>, outages: readonly number[]) {
+  const lines = notes
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  const effects = lines.flatMap(([, what, id = '']) => (what === 'effect' ? [id] : []));
+  const waits = lines.flatMap(([at, what, , , from = '']) => {
+    const since = killed.get(from);
+    if (what !== 'continues' || since === undefined) return [];
+    // After an outage workers wait once more for each other's heartbeats.
+    const isCut = outages.some((away) => away > since - 15_000 && away < Number(at));
+    return isCut ? [] : [Number(at) - since];
+  });
+  return { effects, slowest: Math.max(0, ...waits), over: waits.length };
+}
