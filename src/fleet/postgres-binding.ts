@@ -99,8 +99,12 @@ function hasJobs(runsDir: string): boolean {
   return runs || [wait, later, held, submitted].some((folder) => jobs(folder) > 0);
 }
 
-/** Binds `runsDir` to this database, unless it is; rejects if another directory was faster. */
-export async function bind(boss: Boss, runsDir: string, address: DatabaseAddress): Promise<DatabaseBinding> {
+/** Binds `runsDir` to this database, unless it is, or they do not belong together. */
+export async function bind(
+  boss: Boss,
+  runsDir: string,
+  address: DatabaseAddress,
+): Promise<DatabaseBinding | Refusal> {
   const { root, database: path } = fleetLayout(runsDir).queue;
   const { host, port, database, schema } = address;
   const fresh: DatabaseBinding = {
@@ -114,13 +118,14 @@ export async function bind(boss: Boss, runsDir: string, address: DatabaseAddress
   return inTransaction(boss, async (db) => {
     await db.executeSql(lockOf(schema, 'binding'));
     const before = await checkedBinding(boss, runsDir, address);
-    if (before !== undefined && 'problems' in before) throw new Error(before.problems[0]?.message);
+    if (before !== undefined && 'problems' in before) return before;
     if (before === undefined) {
       mkdirSync(root, { recursive: true });
       await linkOnce(path, `${JSON.stringify(fresh, null, 2)}\n`);
     }
     const bound = databaseBinding(runsDir);
-    if (bound === undefined || 'problems' in bound) throw new Error(`${path} cannot be read`);
+    if (bound === undefined) throw new Error(`${path} cannot be read`);
+    if ('problems' in bound) return bound;
     await boss.createQueue(queueNameOf(bound), claimRules);
     return bound;
   });

@@ -7,7 +7,7 @@ import { type DatabaseAddress, databaseAddress } from './postgres-address.ts';
 import { bind, checkedBinding, databaseBinding, queueNameOf } from './postgres-binding.ts';
 import { patientCalls } from './postgres-calls.ts';
 import { hearChanges } from './postgres-changes.ts';
-import { connectBoss } from './postgres-connection.ts';
+import { connectBoss, connectionProblem } from './postgres-connection.ts';
 import { jobCalls } from './postgres-jobs.ts';
 import { type WorkerCalls, workerCalls } from './postgres-worker.ts';
 
@@ -36,15 +36,21 @@ export async function openPostgresQueue(
   if ('problems' in module) return module;
   const boss = await connectBoss(module, address);
   if ('problems' in boss) return boss;
-  const found = await checkedBinding(boss, runsDir, address);
-  if (found !== undefined && 'problems' in found) {
+  try {
+    const found =
+      options.worker === undefined
+        ? await checkedBinding(boss, runsDir, address)
+        : await bind(boss, runsDir, address);
+    if (found === undefined || !('problems' in found)) {
+      const name = found === undefined ? undefined : queueNameOf(found);
+      return queueOf({ ...options, boss, address, runsDir, name });
+    }
     await boss.stop({ graceful: false });
     return found;
+  } catch (error) {
+    await boss.stop({ graceful: false });
+    return connectionProblem(error, address);
   }
-  const name = found === undefined ? undefined : queueNameOf(found);
-  return options.worker === undefined
-    ? queueOf({ ...options, boss, address, runsDir, name })
-    : queueOf({ ...options, boss, address, runsDir, name: queueNameOf(await bind(boss, runsDir, address)) });
 }
 
 type Opened = PostgresQueueOptions & {
@@ -65,7 +71,10 @@ function queueOf(opened: Opened): JobQueue {
   });
   let { name } = opened;
   const bound = async (): Promise<string> => {
-    name ??= queueNameOf(await bind(boss, runsDir, address));
+    if (name !== undefined) return name;
+    const binding = await bind(boss, runsDir, address);
+    if ('problems' in binding) throw new Error(binding.problems[0]?.message);
+    name = queueNameOf(binding);
     return name;
   };
   /** Another process may have submitted the first job meanwhile. */
