@@ -12,8 +12,8 @@ import { testJob } from '../support/queue-contract.ts';
 const here = postgresForTests();
 const kills = Number(process.env['FACTORY_TEST_KILLS'] ?? 6);
 const program = join(import.meta.dirname, '../support/postgres-worker.ts');
-/** What three workers do of these between two kills, and a little more. */
-const jobsOfKill = 40;
+/** Fewer than three workers do between two kills on a busy machine. */
+const jobsOfKill = 8;
 
 describe.skipIf(here.skipped !== '')(`workers that are killed${here.skipped}`, () => {
   let server: TestServer;
@@ -23,7 +23,7 @@ describe.skipIf(here.skipped !== '')(`workers that are killed${here.skipped}`, (
   afterAll(() => server[Symbol.asyncDispose]());
 
   test(`${kills} kills, every tenth of the server: none lost, none doubled, taken over within 20 seconds`, {
-    timeout: 60_000 + kills * 20_000,
+    timeout: 150_000 + kills * 20_000,
   }, async () => {
     await using fleet = await postgresFleet(server, here.boss);
     mkdirSync(join(fleet.cwd, 'work'));
@@ -46,7 +46,7 @@ describe.skipIf(here.skipped !== '')(`workers that are killed${here.skipped}`, (
         await server.start();
       } else await workers.kill(n);
     }
-    await expect.poll(() => queue.list(), { timeout: 60_000, interval: 1000 }).toEqual([]);
+    await expect.poll(() => queue.list(), { timeout: 120_000, interval: 1000 }).toEqual([]);
     const { effects, slowest, over } = resultsIn(
       readFileSync(join(fleet.cwd, 'notes'), 'utf8'),
       workers.killed,
