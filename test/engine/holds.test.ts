@@ -217,6 +217,43 @@ test.for([
   expect(it.names()).toEqual([]);
 });
 
+test.for<[string, (names: readonly string[], it: ReturnType<typeof folder>) => unknown, AgentReport]>([
+  ['before the provider has answered', () => {}, answered],
+  [
+    'after it had removed the hold, and before its own file',
+    ([hold = ''], it) => rmSync(join(it.runsDir, 'holds', hold)),
+    answered,
+  ],
+  [
+    'after it had moved the hold, and before its own file',
+    ([hold = ''], it) => {
+      const path = join(it.runsDir, 'holds', hold);
+      const moved = JSON.stringify(new Date(start + hour));
+      writeFileSync(path, readFileSync(path, 'utf8').replace(/"until": "[^"]*"/, `"until": ${moved}`));
+    },
+    held(start + hour) as AgentReport,
+  ],
+])(
+  'an engine that was killed in the first call, %s, leaves nothing that holds others back',
+  async ([, killed, report]) => {
+    const it = folder();
+    const a = await it.engine('a');
+    await a.ask(() => limited(start + 1000));
+    it.clock.pass(1000);
+    void a.ask(() => new Promise<AgentReport>(() => {}));
+    await expect.poll(() => a.calls()).toBe(2);
+    killed(
+      (it.names() ?? []).filter((name) => name.endsWith('.json')),
+      it,
+    );
+    await a.end();
+    // The same run, continued by another engine, and another one.
+    for (const id of ['a', 'b']) expect(await (await it.engine(id)).ask(() => answered)).toEqual(report);
+    expect(it.clock.waits).toEqual([]);
+    expect(holdsOf(it.runsDir)).toHaveLength(report.kind === 'failed' ? 1 : 0);
+  },
+);
+
 test('a first call that is neither refused nor answered keeps the others for two minutes', async () => {
   const it = folder();
   const a = await it.engine('a');
