@@ -1,4 +1,4 @@
-/** `npm run bench:fleet`: what the queue of jobs costs, in a folder, and in the database of FACTORY_BENCH_DB. */
+/** `npm run bench:fleet -- [--quick] [--only CASE,…] [--workers N]`: what the queue of jobs costs, in a folder, and in the database of FACTORY_BENCH_DB. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,13 +24,17 @@ async function measureAll(): Promise<void> {
   const size = { ...(words.includes('--quick') ? sizes.quick : sizes.full) };
   const asked = words.indexOf('--workers');
   if (asked !== -1) size.workers = Number(words[asked + 1]);
+  const named = words.indexOf('--only') === -1 ? undefined : words[words.indexOf('--only') + 1]?.split(',');
+  const all = [submissions, due, asleep, idle, claims, crowd].filter(
+    ({ name }) => named?.includes(name) !== false,
+  );
   const load = () => `load ${loadavg()[0]?.toFixed(1)}`;
   for (const db of [
     undefined,
     ...(process.env['FACTORY_BENCH_DB'] === undefined ? [] : [process.env['FACTORY_BENCH_DB']]),
   ]) {
     console.log(`\n${db === undefined ? `in a folder below ${tmpdir()}` : 'in PostgreSQL'}, ${load()}`);
-    for (const measured of [submissions, due, asleep, idle, claims, crowd]) {
+    for (const measured of all) {
       const folder = mkdtempSync(join(tmpdir(), 'factory-fleet-'));
       const ground: Ground = groundOf(folder, db, process.argv[2] ?? '');
       try {

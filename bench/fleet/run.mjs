@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Measures the queue of jobs: makes the TypeScript into one script, and starts that.
  *
- *      npm run bench:fleet -- [--quick] [--workers N] */
+ *      npm run bench:fleet -- [--quick] [--only CASE,…] [--workers N] */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -12,8 +12,10 @@ export interface FolderNames {
   has(name: string): boolean;
   /** Reads the folder if it may have changed. True if other names are in it. */
   refresh(): boolean;
-  /** The same, but a large folder is not read more often than for a tenth of the time. */
+  /** The same, but a large folder is not read more often than for a tenth of the time: then it is put off. */
   refreshSparingly(): void;
+  /** Whether reading was put off, and need not be any more. */
+  isOverdue(): boolean;
   /** Whether the folder has changed since it was read. */
   isStale(): boolean;
   /** A name that this process has moved away. */
@@ -21,8 +23,8 @@ export interface FolderNames {
 }
 
 /** Right after a change the next one may leave the same time: some file systems count in steps of this many milliseconds. */
-const coarseMs = 20;
-/** Reading takes longer than this only in large folders. */
+const coarseMs = 12;
+/** Reading takes longer than this of a processor only in large folders. */
 const cheapMs = 5;
 
 export function folderNames(path: string): FolderNames {
@@ -32,15 +34,20 @@ export function folderNames(path: string): FolderNames {
   let readAt = Number.NEGATIVE_INFINITY;
   let costMs = 0;
   let dropped = false;
+  let putOff = false;
+  const isTooEarly = (): boolean =>
+    costMs > cheapMs && realClock.monotonic() - readAt < 10 * costMs && known.size > 0;
 
   const refresh = (): boolean => {
     const now = folderStamp(path);
     if (now.text === stamp) return false;
-    const began = realClock.monotonic();
+    const before = process.cpuUsage();
     const young = Math.abs(realClock.now().getTime() - now.changedAt) < coarseMs;
     const changed = take(namesOf(path));
     readAt = realClock.monotonic();
-    costMs = readAt - began;
+    const { user, system } = process.cpuUsage(before);
+    costMs = (user + system) / 1000;
+    putOff = false;
     // It is read again: nothing shows a change in the same step.
     stamp = young ? undefined : now.text;
     return changed;
@@ -73,9 +80,10 @@ export function folderNames(path: string): FolderNames {
     has: (name) => known.has(name),
     refresh,
     refreshSparingly() {
-      if (costMs > cheapMs && realClock.monotonic() - readAt < 10 * costMs && known.size > 0) return;
-      refresh();
+      putOff = isTooEarly();
+      if (!putOff) refresh();
     },
+    isOverdue: () => putOff && !isTooEarly(),
     isStale: () => folderStamp(path).text !== stamp,
     drop(name) {
       dropped = known.delete(name) || dropped;

@@ -8,12 +8,12 @@ import type { QueueFolders } from './queue-folders.ts';
 const gatherMs = 20;
 /** No event shows what other hosts change: how often the folders are asked for that. */
 const askMs = 250;
-/** How often is said that a folder has changed since it was read: its reader may have put that off, or may not need it. */
+/** How often is said that a folder has changed since it was read: its reader may not need that now. */
 const remindMs = 2000;
 
 export type Noticed = {
   readonly folders: readonly string[];
-  readonly of: Pick<QueueFolders, 'stamp' | 'isStale'>;
+  readonly of: Pick<QueueFolders, 'stamp' | 'isStale' | 'isOverdue'>;
   /** The time at which the next job becomes due, after the given one; both in milliseconds since 1970. */
   readonly dueAfter: (ms: number) => number | undefined;
   readonly clock: Clock;
@@ -60,7 +60,12 @@ export function noticeChanges(
       stopSleeping?.();
       stopSleeping = after(Math.max(0, due - now), say);
     }
-    if (of.stamp() !== stamp || (clock.monotonic() - lastNotice >= remindMs && of.isStale())) soon();
+    if (
+      of.stamp() !== stamp ||
+      of.isOverdue() ||
+      (clock.monotonic() - lastNotice >= remindMs && of.isStale())
+    )
+      soon();
   };
   watch();
   const stopAsking = every(askMs, ask);

@@ -65,10 +65,9 @@ export function submissions(
   };
   return {
     async submit(all) {
-      const queued = isQueued();
       const first = new Map(all.map((one) => [one.job.run_id, one] as const).reverse());
-      const fresh = all.filter((one) => !queued(one.job.run_id) && first.get(one.job.run_id) === one);
-      if (fresh.length === 0) return all.map(() => false);
+      const fresh = all.filter((one) => first.get(one.job.run_id) === one);
+      if (fresh.length === 0) return [];
       for (const folder of [queue.submitted, queue.wait, queue.later, queue.held]) makeFolder(folder);
       const batch = await writeBatch(aside.path(), fresh);
       const shown = join(queue.submitted, `${basename(aside.path())}~${batches}`);

@@ -29,6 +29,8 @@ export interface QueueFolders extends Readonly<Record<RestPlace, FolderNames>> {
   find(runId: string): JobFile | undefined;
   /** Whether a folder has changed since it was read. */
   isStale(): boolean;
+  /** Whether reading a folder was put off, and need not be any more. */
+  isOverdue(): boolean;
   /** Becomes another text when one of the folders changes. */
   stamp(): string;
 }
@@ -81,6 +83,7 @@ export function openQueueFolders({ queue }: FleetLayout): QueueFolders {
       return files().find(({ entry }) => entry.runId === runId);
     },
     stamp: () => [queue.wait, queue.later, queue.held, queue.run].map((one) => folderStamp(one).text).join(),
+    isOverdue: () => rest.wait.isOverdue() || rest.later.isOverdue(),
     isStale: () => [rest.wait, rest.later, rest.held].some((folder) => folder.isStale()) || workers.isStale(),
   };
 }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import type { JobQueue } from '../../src/core/contracts/job-queue.ts';
 import { openFolderQueue } from '../../src/fleet/folder-queue.ts';
@@ -112,6 +113,34 @@ async function wrongEnds(queue: JobQueue): Promise<readonly string[]> {
   const left = (await queue.list()).map(({ job }) => job.run_id);
   const wrong = got.sort().join() === before.join() ? [] : [`of ${before.join()} were taken ${got.join()}`];
   return left.length === 0 ? wrong : [...wrong, `left: ${left.join()}`];
+}
+
+/** A worker of another host is frozen for longer than its jobs wait for it, and wakes: what it prints then, and what the queue has. */
+export async function afterFreeze(actor: string) {
+  const runsDir = folderNamed('queue');
+  const clock = { ...handClock(), sleep: realClock.sleep };
+  const queue = openFolderQueue(runsDir, { clock, worker: thisProcess() });
+  await queue.submit(['a', 'b'].map((id) => ({ job: storyJob(id), target: 'now' })));
+  const stranger = spawn(process.execPath, [actor, 'stranger', runsDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: stranger.stdout })[Symbol.asyncIterator]();
+  const ended = once(stranger, 'close');
+  await lines.next();
+  stranger.kill('SIGSTOP');
+  const all = { most: 1, mostOfLabel: {}, leaves: new Set<string>() };
+  const early = await queue.takeOver(all);
+  clock.advance(120_000);
+  const late = await queue.takeOver(all);
+  stranger.kill('SIGCONT');
+  const lost: unknown = (await lines.next()).value;
+  await ended;
+  const left = (await queue.list()).map(({ job, state }) => [job.run_id, state]);
+  const rest = await queue.takeOver(all);
+  await queue.close();
+  rmSync(runsDir, { recursive: true, force: true });
+  const idsOf = (jobs: typeof late) => jobs.map(({ job }) => job.run_id);
+  return { early: idsOf(early), late: idsOf(late), lost, left, rest: idsOf(rest) };
 }
 
 export type KillLoop = {

@@ -1,6 +1,14 @@
 /** A worker whose jobs leave marks: two workers that have a job at the same time, more jobs of a label than its cap and a job that
  *  comes back after its end are seen. Jobs whose run ids begin with `l` have the label `l`. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { JobQueue } from '../../src/core/contracts/job-queue.ts';
 import type { Job } from '../../src/core/records/job.ts';
@@ -30,6 +38,25 @@ export async function work(runsDir: string, ground: string, seed: number): Promi
     await Promise.all(jobs.map(({ job }) => doJob(queue, job, ground, chance)));
     if (jobs.length === 0) await realClock.sleep(5);
   }
+  await queue.close();
+}
+
+/** A worker of another host that takes all jobs, prints which it has no longer, and tries to put them back. */
+export async function stranger(runsDir: string): Promise<void> {
+  const worker = { ...thisProcess(), host: 'another' };
+  const queue = await openQueue(runsDir, { clock: realClock, env: {}, worker });
+  if ('problems' in queue) throw new Error(JSON.stringify(queue.problems));
+  const jobs = await queue.claim({ most: 9, mostOfLabel: {}, leaves: new Set() });
+  writeSync(1, 'claimed\n');
+  const ids = jobs.map(({ job }) => job.run_id);
+  let lost: readonly string[] = [];
+  while (lost.length === 0) {
+    await realClock.sleep(10);
+    lost = await queue.extend(ids);
+  }
+  for (const { job } of jobs) await queue.delay(job, 'now');
+  for (const id of ids) await queue.finish(id);
+  writeSync(1, `${lost.join()}\n`);
   await queue.close();
 }
 

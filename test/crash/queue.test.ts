@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../support/cli.ts';
 import type { Action } from './faults/plan.ts';
-import { buildActor, killLoop, storyOperations, wrongAfter } from './queue-kills.ts';
+import { afterFreeze, buildActor, killLoop, storyOperations, wrongAfter } from './queue-kills.ts';
 
 const known = process.platform === 'linux';
 const everyPoint = process.env['FACTORY_QUEUE_POINTS'] === 'all';
@@ -46,3 +46,20 @@ describe.skipIf(!known)('no job is lost, doubled or half there although', () => 
     60_000 + kills * 5000,
   );
 });
+
+test.skipIf(!known)(
+  'a worker that wakes after two minutes has lost its jobs, learns it, and changes nothing',
+  async () => {
+    expect(await afterFreeze(actor)).toEqual({
+      early: [],
+      late: ['a'],
+      lost: 'a,b',
+      left: [
+        ['a', 'running'],
+        ['b', 'running'],
+      ],
+      rest: ['b'],
+    });
+  },
+  30_000,
+);
