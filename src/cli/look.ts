@@ -1,5 +1,15 @@
 /** The verbs of those who look at runs. */
-import { json, looking, noColor, notEmpty, notifyOption, option, runsdir, wholeNumber } from './options.ts';
+import {
+  dbOption,
+  json,
+  looking,
+  noColor,
+  notEmpty,
+  notifyOption,
+  option,
+  runsdir,
+  wholeNumber,
+} from './options.ts';
 import type { Verb } from './verb.ts';
 
 const at = (about: string) => option('--at <node[@visit]>', about, notEmpty);
@@ -82,6 +92,7 @@ export const lookVerbs: readonly Verb[] = [
       ),
       option('--read-only', 'show the runs, and offer nothing that changes them'),
       notifyOption('of the runs that the server starts or resumes: see factory run'),
+      dbOption(),
       option('--openapi', 'print the OpenAPI document of the API, and serve nothing'),
     ],
     load: async () => (await import('./serve.ts')).serveCommand,

@@ -1,17 +1,10 @@
 /** `factory queue`: shows the queue, and changes it. */
 import { thisUser } from '../app/acts.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
-import type { QueueReport } from '../core/records/queue-report.ts';
+import type { QueueChange, QueueReport } from '../core/records/queue-report.ts';
 import { holdsOf, removeHold } from '../fleet/holds.ts';
 import { watchWorkers } from '../fleet/workers.ts';
-import {
-  type ChangeHost,
-  dropJob,
-  holdJob,
-  type MoveRequest,
-  moveJobs,
-  type QueueChange,
-} from '../keeper/queue-changes.ts';
+import { type ChangeHost, dropJob, holdJob, type MoveRequest, moveJobs } from '../keeper/queue-changes.ts';
 import { queueReport } from '../keeper/queue-report.ts';
 import { namedRun } from '../run/runs.ts';
 import { runsDirOf, usage } from './find-run.ts';

@@ -8,9 +8,11 @@ import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
+import { openServedQueue } from '../web/served-queue.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import type { VerbResult } from './verb.ts';
 
 type ServeOptions = {
@@ -22,6 +24,7 @@ type ServeOptions = {
   readonly readOnly?: boolean;
   readonly notify?: string;
   readonly openapi?: boolean;
+  readonly db?: string;
 };
 
 const defaultPort = 4477;
@@ -117,11 +120,15 @@ async function serve(
       io.err(`answers of runs are not watched any more: ${systemWords(error)}\n`);
     });
   }
-  return { port: actual, runsDir, signal, close: listening.close };
+  const close = async (): Promise<void> => {
+    await listening.close();
+    await web.queue.close();
+  };
+  return { port: actual, runsDir, signal, close };
 }
 
 function webOf(
-  options: Pick<ServeOptions, 'readOnly' | 'notify'>,
+  options: Pick<ServeOptions, 'readOnly' | 'notify' | 'db'>,
   runsDir: string,
   closing: AbortSignal,
   io: CliIo,
@@ -130,10 +137,13 @@ function webOf(
   // Runs and their nodes do not get it.
   const { [tokenVariable]: _, ...env } = io.env;
   const host = { cwd, clock, ...(called === undefined ? {} : { called }) };
+  const runs = sharingReads(openRunList(runsDir, host));
+  const db = databaseUrlOf(options, io);
   return {
     ...host,
-    ...{ runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
-    runs: sharingReads(openRunList(runsDir, host)),
+    ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
+    runs,
+    queue: openServedQueue({ ...host, runsDir, env, runs, db }),
     answering: new Set(),
     start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),
   };

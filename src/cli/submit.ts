@@ -2,9 +2,10 @@
 import { placeWords } from '../app/acts.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import { countedItems } from '../core/amounts.ts';
+import type { SubmitReport } from '../core/records/queue-report.ts';
 import { type SettingName, settingNames } from '../core/settings/run.ts';
 import type { TypedFlag, TypedFlags } from '../keeper/passed-flags.ts';
-import { type SubmitReport, type SubmitRequest, submitRuns } from '../keeper/submit.ts';
+import { type SubmitRequest, submitRuns } from '../keeper/submit.ts';
 import { warnOf } from './flags.ts';
 import type { CliIo } from './io.ts';
 import { type QueuePlace, withQueue } from './open-queue.ts';

@@ -9,6 +9,7 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { dueTime } from '../core/due-time.ts';
 import type { Json } from '../core/json.ts';
 import { type JobReason, priorityBound, type QueuedJob } from '../core/records/job.ts';
+import type { QueueChange } from '../core/records/queue-report.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { findJob } from './find-job.ts';
 
@@ -28,21 +29,6 @@ export type ChangeHost = {
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
   readonly warn?: (message: string) => void;
-};
-
-/** What `factory queue move`, `hold` and `drop` answer with. */
-export type QueueChange = {
-  readonly schema_version: 1;
-  readonly run_id: string;
-  readonly title: string;
-  /** `ended`: the run came to its end first, and its job left the queue. `stopping`: the run was asked to, and has not yet. */
-  readonly answer: 'moved' | 'held' | 'dropped' | 'ended' | 'stopping';
-  /** Where the job is now; null where it is in the queue no more. */
-  readonly state: QueuedJob['state'] | null;
-  readonly due_at: string | null;
-  readonly priority: number;
-  /** Whether the run has begun: its directory stays. */
-  readonly has_run: boolean;
 };
 
 /** Moves a job that no worker has: in the order of the due ones, or to another time. */

@@ -11,6 +11,7 @@ import type { JobQueue, JobTarget } from '../core/contracts/job-queue.ts';
 import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import { dueTime } from '../core/due-time.ts';
 import type { Job, QueuedJob } from '../core/records/job.ts';
+import type { SubmitReport } from '../core/records/queue-report.ts';
 import { readWorkers } from '../fleet/workers.ts';
 import { makeRunsDir, newRunIdProblem, newRunIds } from '../run/runs.ts';
 import { labelWords, takesLabels } from './held-back.ts';
@@ -150,23 +151,6 @@ async function checkedRun(
   };
 }
 
-/** What `factory submit` answers with. */
-export type SubmitReport = {
-  readonly schema_version: 1;
-  readonly runs_dir: string;
-  /** Where the queue is. */
-  readonly place: string;
-  /** In their order. `already`: its key is known, and nothing was changed. */
-  readonly runs: readonly {
-    readonly run_id: string;
-    readonly title: string;
-    readonly state: QueuedJob['state'] | 'begun';
-    readonly due_at: string | null;
-    readonly already: boolean;
-  }[];
-  readonly warnings: readonly string[];
-};
-
 /** Checks what is submitted, and queues it. `shown` gets the pipelines before anything is queued. */
 export async function submitRuns(
   queue: JobQueue,
@@ -175,7 +159,7 @@ export async function submitRuns(
   shown: (found: readonly ReadPipeline[]) => void,
 ): Promise<SubmitReport | Refusal> {
   const { runsDir, clock } = host;
-  const report = { schema_version: 1, runs_dir: runsDir, place: queue.place, warnings: [] } as const;
+  const report = { schema_version: 1 as const, runs_dir: runsDir, place: queue.place, warnings: [] };
   const known = request.key === undefined ? undefined : await knownRun(queue, request.key, runsDir);
   if (known !== undefined && 'problems' in known) return known;
   if (known !== undefined) return { ...report, runs: [known] };

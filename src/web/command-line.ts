@@ -1,6 +1,6 @@
 /** The command lines that do what the page does: the API starts them, the page and its answers show them. */
 import { flagWords } from '../app/typed-command.ts';
-import type { ForkBody, ResumeBody, StartBody } from './contract.ts';
+import type { ForkBody, MoveBody, ResumeBody, StartBody } from './contract.ts';
 
 export const startArguments = ({ pipeline, vars, agent, model, limits }: StartBody): readonly string[] => [
   'run',
@@ -20,3 +20,12 @@ export const forkArguments = (run: string, { at, before }: ForkBody): readonly s
   run,
   ...flagWords({ at, before }),
 ];
+
+export const moveArguments = (run: string, { to, ...flags }: MoveBody): readonly string[] => [
+  ...['queue', 'move', run],
+  ...flagWords({ ...(to === undefined ? {} : { [to]: true }), ...flags }),
+];
+
+export const holdArguments = (run: string): readonly string[] => ['queue', 'hold', run];
+
+export const dropArguments = (run: string): readonly string[] => ['queue', 'drop', run];

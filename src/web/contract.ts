@@ -1,6 +1,7 @@
 /** Bodies and parameters of the HTTP API, except what commands answer with too (app/answers.ts, app/inspect/shapes.ts). Fields are only ever added. */
 import * as z from 'zod';
 import { once } from '../core/once.ts';
+import { labelForm, labelFormWords, priorityBound } from '../core/records/job.ts';
 import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
 import { longestNote } from '../core/records/note.ts';
@@ -169,8 +170,36 @@ export const deliverBodySchema = once(() =>
 );
 export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;
 
+const runTime = once(() => flagText().describe('`22:00`, `2h`, or RFC 3339; as `--not-before` takes it'));
+
+export const submitBodySchema = once(() =>
+  startBodySchema().extend({
+    priority: z.int().min(-priorityBound).max(priorityBound).default(0).describe('A higher one goes first'),
+    not_before: runTime().exactOptional(),
+    labels: z.array(z.string().regex(labelForm, labelFormWords)).max(20).default([]),
+  }),
+);
+export type SubmitBody = z.infer<ReturnType<typeof submitBodySchema>>;
+
+export const moveBodySchema = once(() =>
+  z
+    .strictObject({
+      to: z
+        .enum(['first', 'last', 'now'])
+        .exactOptional()
+        .describe(
+          '`now`: due now, if it sleeps or is held; the others: before or behind all that are not held',
+        ),
+      priority: submitBodySchema().shape.priority.unwrap().exactOptional(),
+      not_before: runTime().exactOptional(),
+    })
+    .refine((body) => Object.keys(body).length === 1, 'name one of to, priority and not_before'),
+);
+export type MoveBody = z.infer<ReturnType<typeof moveBodySchema>>;
+
 /** Parameters in paths. */
 export const runParams = once(() => z.object({ id: runId() }));
+export const jobParams = once(() => z.object({ job: runId().describe('Run id of the job') }));
 export const executionParams = once(() =>
   z.object({ id: runId(), node: nodeId(), visit: z.coerce.number().int().positive() }),
 );
@@ -214,6 +243,16 @@ export const pictureQuery = once(() =>
       .exactOptional()
       .describe('Without heading, legend, ground and style sheet, for a page that has them'),
   }),
+);
+export const queueQuery = once(() =>
+  z.object({
+    most: count()
+      .exactOptional()
+      .describe('At most so many jobs of each state, and of those that need a person; default all'),
+  }),
+);
+export const queueStreamQuery = once(() =>
+  z.object({ most: count().default(200).describe('As of GET /api/v1/queue') }),
 );
 export const filesQuery = once(() =>
   z.object({ under: z.string().default('').describe('Only below this folder, relative to the folder') }),

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import * as shapes from '../app/inspect/shapes.ts';
+import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
 import * as contract from './contract.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
@@ -19,6 +20,11 @@ const named = {
   StoredEvent: answers.storedEventSchema,
   EventPage: answers.eventPageSchema,
   LiveText: contract.shownLiveSchema,
+  QueueReport: queueReportSchema,
+  SubmitBody: contract.submitBodySchema,
+  SubmitReport: submitReportSchema,
+  MoveBody: contract.moveBodySchema,
+  QueueChange: queueChangeSchema,
   PipelineList: answers.pipelineListSchema,
   FolderFiles: contract.folderFilesSchema,
   StartBody: contract.startBodySchema,

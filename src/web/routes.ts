@@ -3,6 +3,7 @@
 import type * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
+import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import * as contract from './contract.ts';
 
 export type ApiRoute = {
@@ -108,6 +109,57 @@ export const routes = {
     params: run,
     query: contract.pictureQuery,
     answers: 'image/svg+xml',
+  },
+  queue: {
+    method: 'get',
+    path: '/api/v1/queue',
+    about: 'The queue: jobs, workers, schedules, holds and caps, and what holds what back',
+    query: contract.queueQuery,
+    answers: queueReportSchema,
+  },
+  queueStream: {
+    method: 'get',
+    path: '/api/v1/queue/stream',
+    about: 'The queue, again whenever it changes, as server-sent events',
+    query: contract.queueStreamQuery,
+    answers: 'text/event-stream',
+  },
+  submit: {
+    method: 'post',
+    path: '/api/v1/queue',
+    about: 'Put a run into the queue',
+    body: contract.submitBodySchema,
+    answers: submitReportSchema,
+  },
+  moveJob: {
+    method: 'post',
+    path: '/api/v1/queue/:job/move',
+    about: 'Move a job in the queue, or to another time; now releases a held one',
+    params: contract.jobParams,
+    body: contract.moveBodySchema,
+    answers: queueChangeSchema,
+  },
+  holdJob: {
+    method: 'post',
+    path: '/api/v1/queue/:job/hold',
+    about: 'Put a job on hold; a running run stops at the end of its node first',
+    params: contract.jobParams,
+    body: contract.stopBodySchema,
+    answers: queueChangeSchema,
+  },
+  dropJob: {
+    method: 'post',
+    path: '/api/v1/queue/:job/drop',
+    about: 'Take a job out of the queue; a running run is stopped first, and its directory stays',
+    params: contract.jobParams,
+    body: contract.stopBodySchema,
+    answers: queueChangeSchema,
+  },
+  metrics: {
+    method: 'get',
+    path: '/metrics',
+    about: 'Runs, jobs, workers, caps and holds as metrics for Prometheus',
+    answers: 'text/plain',
   },
   pipelines: {
     method: 'get',

@@ -67,9 +67,12 @@ const cookieName = ({ port }: Access): string => `factory_${port()}`;
 
 type Way = 'bearer' | 'cookie';
 
+const bearerToken = (c: Context): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+
 /** How the request proves that it may ask, if it does. */
 function wayIn(c: Context, access: Access): Way | undefined {
-  const header = /^Bearer +(\S+)$/i.exec(c.req.header('Authorization') ?? '')?.[1];
+  const header = bearerToken(c);
   if (header !== undefined) return isSame(header, access.token) ? 'bearer' : undefined;
   const cookie = getCookie(c, cookieName(access));
   return cookie !== undefined && isSame(cookie, access.token) ? 'cookie' : undefined;
@@ -123,6 +126,17 @@ export const withTokenOnly =
         'use the page of this server; behind a proxy, start it with --public-url and the address of that page',
       );
     return next();
+  };
+
+/** Of a server for programs only: the token in the header, else no answer. */
+export const bearerOnly =
+  (token: string): MiddlewareHandler =>
+  async (c, next) => {
+    const given = bearerToken(c);
+    if (given !== undefined && isSame(given, token)) return next();
+    return problem(401, 'unauthorized', 'no token, or a wrong one', 'send Authorization: Bearer TOKEN', {
+      'WWW-Authenticate': 'Bearer',
+    });
   };
 
 /** Whether the request answers a question with the token of a notice. */

@@ -23,7 +23,7 @@ export function webApp(web: Web, access: Access, page: PageAssets, internal: (er
     const run = servedRun(web, id);
     return run !== undefined && isAnswerToken(run.dir, token);
   };
-  app.use('/api/*', withTokenOnly(access, mayAnswer));
+  for (const path of ['/api/*', '/metrics']) app.use(path, withTokenOnly(access, mayAnswer));
   for (const name of Object.keys(routes) as ApiRouteName[]) addRoute(app, name, web);
   for (const [path, allowed] of methodsByPath())
     app.all(path, (c) =>

@@ -10,14 +10,18 @@ import type { Refusal } from '../core/diagnostic.ts';
 import { validRunId } from '../run/runs.ts';
 import type { ApiError } from './contract.ts';
 import type { ApiRouteName, routes } from './routes.ts';
+import type { ServedQueue } from './served-queue.ts';
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
 export type Web = InspectHost & {
   /** Absolute. */
   readonly runsDir: string;
   readonly runs: OpenRunList;
+  readonly queue: ServedQueue;
   readonly readOnly: boolean;
   readonly env: Environment;
+  /** Whom the runs that this server begins notify. */
+  readonly notify: string | undefined;
   readonly every: Every;
   /** Runs `factory …argv` in the background. */
   readonly start: (argv: readonly string[]) => Promise<DetachedStart>;

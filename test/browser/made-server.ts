@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { PipelineList } from '../../src/app/answers.ts';
 import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { QueueReport } from '../../src/core/records/queue-report.ts';
+import { madeQueue } from '../support/queue-report.ts';
 import { madeChanges, madeEvents, madeExecution, madeOutput, madeRuns, madeView } from './runs.ts';
 
 const page = join(import.meta.dirname, '../../dist/page');
@@ -41,12 +43,15 @@ export interface MadeServer extends AsyncDisposable {
 }
 
 /** `events` of each run, `lines` of each output. */
-export async function madeServer(size: { runs: number; events: number; lines: number }): Promise<MadeServer> {
+export async function madeServer(
+  size: { runs: number; events: number; lines: number },
+  queue: () => QueueReport = () => madeQueue(Date.now()),
+): Promise<MadeServer> {
   const rows = madeRuns(size.runs);
   const asked: { path: string; body: unknown }[] = [];
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy);
-    void answer({ rows, asked, ...size }, request, response);
+    void answer({ rows, asked, queue, ...size }, request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -58,7 +63,11 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-type Content = Pick<MadeServer, 'rows' | 'asked'> & { readonly events: number; readonly lines: number };
+type Content = Pick<MadeServer, 'rows' | 'asked'> & {
+  readonly events: number;
+  readonly lines: number;
+  readonly queue: () => QueueReport;
+};
 
 async function answer(
   content: Content,
@@ -82,6 +91,8 @@ async function answer(
     });
   if (path === '/api/v1/runs') return json(response, list);
   if (path === '/api/v1/stream') return send(stream(response), 'runs', list);
+  if (path === '/api/v1/queue') return json(response, content.queue());
+  if (path === '/api/v1/queue/stream') return send(stream(response), 'queue', content.queue());
   if (path === '/api/v1/pipelines') return json(response, { pipelines });
   if (path === '/api/v1/files')
     return json(response, { files: [{ path: 'docs/spec.md', bytes: 1200 }], more: false });

@@ -12,6 +12,7 @@ const views: readonly (readonly [path: string, ready: string, ...keys: string[]]
   ['/?only=attention', '4 of 12 runs', 'j'],
   ['/', 'Keyboard shortcuts', '?'],
   ['/new', 'This command does the same'],
+  ['/queue', 'crashed twice in verify@2'],
   [`/runs/${failed}`, 'WO-02 used its 3 attempts'],
   [`/runs/${suspended}`, 'resumes at'],
   [`/runs/${asking}`, 'continues with ship'],

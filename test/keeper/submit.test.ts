@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { SubmitReport } from '../../src/core/records/queue-report.ts';
 import { openQueue } from '../../src/fleet/open-queue.ts';
 import { openWorkerFile } from '../../src/fleet/workers.ts';
-import type { SubmitReport } from '../../src/keeper/submit.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { thisProcess } from '../../src/platform/process/table.ts';
 import { call, type Flags } from '../support/verb.ts';

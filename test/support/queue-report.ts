@@ -85,7 +85,13 @@ export function madeQueue(now: number): QueueReport {
     schedules: [
       {
         ...{ name: 'nightly', cron: '0 2 * * *', zone: 'Europe/Berlin', command: 'specs/report.md' },
-        ...{ next: at(180), last: at(-1260), paused: false, problem: '' },
+        ...{
+          next: at(180),
+          last: at(-1260),
+          last_run: '01M80004ABCDEFGHJKMNPQRS',
+          paused: false,
+          problem: '',
+        },
         last_run: 'nightly-20261128T010000Z',
       },
       {

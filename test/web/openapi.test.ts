@@ -49,6 +49,7 @@ test('docs/api.md names every path', () => {
   for (const [, { path }] of all) {
     const written = path
       .replace(':id', 'ID')
+      .replace(':job', 'JOB')
       .replace(':node', 'NODE')
       .replace(':visit', 'VISIT')
       .replace('*', 'NAME');

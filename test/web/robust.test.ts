@@ -53,7 +53,7 @@ test('a cookie of a server behind TLS is sent over TLS only', async () => {
 });
 
 test.for([
-  ['/metrics', 404],
+  ['/metric', 404],
   ['/favicon.ico', 404],
   ['/runs/one/x', 404],
   ['/', 200],

@@ -1,4 +1,4 @@
-/** What `factory queue --json` and the endpoint answer with: the jobs of a queue and what holds them back. */
+/** What the commands of the queue and their endpoints answer with: its jobs and what holds them back; what was submitted or changed. */
 import * as z from 'zod';
 import { once } from '../once.ts';
 import { jobReasons } from './job.ts';
@@ -122,3 +122,44 @@ export const queueReportSchema = once(() =>
   }),
 );
 export type QueueReport = z.infer<ReturnType<typeof queueReportSchema>>;
+
+/** `factory submit` */
+export const submitReportSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    runs_dir: z.string(),
+    place: z.string().describe('Where the queue is'),
+    runs: z
+      .array(
+        z.object({
+          run_id: z.string(),
+          title: z.string(),
+          state: z.enum(['running', 'waiting', 'later', 'held', 'begun']),
+          due_at: z.string().nullable(),
+          already: z.boolean().describe('True: its key is known, and nothing was changed'),
+        }),
+      )
+      .describe('In their order'),
+    warnings: z.array(z.string()),
+  }),
+);
+export type SubmitReport = z.infer<ReturnType<typeof submitReportSchema>>;
+
+/** `factory queue move`, `hold` and `drop` */
+export const queueChangeSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: z.string(),
+    title: z.string(),
+    answer: z
+      .enum(['moved', 'held', 'dropped', 'ended', 'stopping'])
+      .describe(
+        '`ended`: the run came to its end first, and its job left the queue; `stopping`: it was asked to, and has not yet',
+      ),
+    state: queueJobSchema().shape.state.nullable().describe('Null: it is in the queue no more'),
+    due_at: z.string().nullable(),
+    priority: z.int(),
+    has_run: z.boolean().describe('True: the run has begun, and its directory stays'),
+  }),
+);
+export type QueueChange = z.infer<ReturnType<typeof queueChangeSchema>>;

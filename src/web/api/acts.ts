@@ -19,17 +19,8 @@ const stopMs = 2000;
 
 export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'deliver'> = {
   start: async ({ web, body }) => {
-    const pipeline = (await offeredPipelines(web.cwd)).find(({ name }) => name === body.pipeline);
-    if (pipeline === undefined)
-      return problem(
-        400,
-        'bad-request',
-        `there is no pipeline ${body.pipeline}`,
-        'see GET /api/v1/pipelines',
-      );
-    const outside = await outsideFile(pipeline, body, web);
-    if (outside !== undefined)
-      return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
+    const bad = await startProblem(body, web);
+    if (bad !== undefined) return bad;
     const id = newRunId(web.clock);
     const argv = [...startArguments(body), ...placeWords(web.runsDir, web.cwd)];
     return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
@@ -56,7 +47,22 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   },
 };
 
-const who = 'page';
+/** Why a run is not offered here: its pipeline, or a file that it names. */
+export async function startProblem(
+  body: Pick<StartBody, 'pipeline' | 'vars'>,
+  web: Web,
+): Promise<Response | undefined> {
+  const pipeline = (await offeredPipelines(web.cwd)).find(({ name }) => name === body.pipeline);
+  if (pipeline === undefined)
+    return problem(400, 'bad-request', `there is no pipeline ${body.pipeline}`, 'see GET /api/v1/pipelines');
+  const outside = await outsideFile(pipeline, body, web);
+  if (outside !== undefined)
+    return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
+  return undefined;
+}
+
+/** Who acts, in records. */
+export const who = 'page';
 
 type Fact = { readonly what: string; readonly [detail: string]: Json };
 
@@ -93,7 +99,7 @@ async function begin(
  *  server offers are read. */
 async function outsideFile(
   { variables }: OfferedPipeline,
-  { vars }: StartBody,
+  { vars }: Pick<StartBody, 'vars'>,
   { cwd }: Web,
 ): Promise<string | undefined> {
   for (const [name, value] of Object.entries(vars)) {

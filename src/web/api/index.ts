@@ -7,6 +7,8 @@ import { eventsApi } from './events.ts';
 import { executionsApi } from './executions.ts';
 import { folderApi } from './folder.ts';
 import { picturesApi } from './pictures.ts';
+import { queueApi } from './queue.ts';
+import { queueActsApi } from './queue-acts.ts';
 import { runsApi } from './runs.ts';
 
 export const handlers: Handlers = {
@@ -15,6 +17,8 @@ export const handlers: Handlers = {
   ...changesApi,
   ...eventsApi,
   ...picturesApi,
+  ...queueApi,
+  ...queueActsApi,
   ...folderApi,
   ...actsApi,
   ...answersApi,

@@ -12,17 +12,20 @@ import type {
   StopReport,
 } from '../../app/answers.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
+import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {
   AnswerBody,
   ApiError,
   DeliverBody,
   FolderFiles,
   ForkBody,
+  MoveBody,
   ResumeBody,
   ServerInfo,
   StartBody,
   SteerBody,
   StopBody,
+  SubmitBody,
 } from '../contract.ts';
 
 /** An answer with a status of 400 or more; status 0: the server was not reached. */
@@ -37,6 +40,7 @@ export class RequestError extends Error {
 }
 
 const runPath = (run: string): string => `/api/v1/runs/${encodeURIComponent(run)}`;
+const jobPath = (run: string): string => `/api/v1/queue/${encodeURIComponent(run)}`;
 const nodePath = (run: string, node: string, visit: number): string =>
   `${runPath(run)}/nodes/${encodeURIComponent(node)}/${visit}`;
 
@@ -76,6 +80,11 @@ export const api = {
     json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
   events: (run: string, after: number) => json<EventPage>(`${runPath(run)}/events?after=${after}`),
   graph: async (run: string) => (await request(`${runPath(run)}/graph.svg?inline=1`)).text(),
+  queue: (most: number) => json<QueueReport>(`/api/v1/queue?most=${most}`),
+  submit: (body: Partial<SubmitBody>) => json<SubmitReport>('/api/v1/queue', body),
+  moveJob: (run: string, body: MoveBody) => json<unknown>(`${jobPath(run)}/move`, body),
+  holdJob: (run: string) => json<unknown>(`${jobPath(run)}/hold`, {}),
+  dropJob: (run: string) => json<unknown>(`${jobPath(run)}/drop`, {}),
   pipelines: () => json<PipelineList>('/api/v1/pipelines'),
   files: () => json<FolderFiles>('/api/v1/files'),
   start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
@@ -111,6 +120,7 @@ export async function filePart(
   return text + decoder.decode();
 }
 
+export const queueStream = '/api/v1/queue/stream';
 export const listStream = '/api/v1/stream';
 export const runStream = (run: string, after: number): string => `${runPath(run)}/stream?after=${after}`;
 

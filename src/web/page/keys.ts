@@ -24,6 +24,7 @@ const everywhere: KeyActions = {
     helpOpen.value = true;
   },
   'g r': () => go('/'),
+  'g q': () => go('/queue'),
   'g t': () => {
     const at = address.value;
     if (at.view === 'run') go({ ...at, tab: 'timeline' });
@@ -64,12 +65,13 @@ export function startKeys(): void {
 
 /** What the help shows. */
 export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
-  ['j / k', 'next, previous run or execution'],
+  ['j / k', 'next, previous run, job or execution'],
   ['Enter', 'open it'],
   ['/', 'search'],
   ['Esc', 'leave the search, close the panel or the node'],
   ['f', 'follow what runs, or stop following'],
   ['g r', 'list of runs'],
+  ['g q', 'queue'],
   ['g g', 'graph of the run'],
   ['g t', 'timeline of the run'],
   ['[ / ]', 'earlier, later execution of the node'],

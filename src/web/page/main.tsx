@@ -7,6 +7,7 @@ import { address, startPlaces } from './place.ts';
 import { startTheme } from './settings.ts';
 import { loadServer } from './store.ts';
 import { Dialogs } from './views/dialogs.tsx';
+import { Queue } from './views/queue.tsx';
 import { RunPage } from './views/run.tsx';
 import { Runs } from './views/runs.tsx';
 import { Shell } from './views/shell.tsx';
@@ -22,6 +23,8 @@ function View() {
       return <Runs />;
     case 'run':
       return <RunPage id={at.run} />;
+    case 'queue':
+      return <Queue />;
     case 'new':
       return <Start />;
     default:

@@ -2,8 +2,9 @@
 import { batch, signal } from '@preact/signals';
 import type { RunList, StoredEvent } from '../../app/answers.ts';
 import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
-import type { ServerInfo } from '../contract.ts';
-import { api, listStream, RequestError, readProblem, runStream } from './api.ts';
+import type { QueueReport } from '../../core/records/queue-report.ts';
+import type { ApiError, ServerInfo } from '../contract.ts';
+import { api, listStream, queueStream, RequestError, readProblem, runStream } from './api.ts';
 import { connection, openFeed } from './live.ts';
 
 export const server = signal<ServerInfo | null>(null);
@@ -12,6 +13,13 @@ export const server = signal<ServerInfo | null>(null);
 export const runs = signal<readonly RunRow[] | null>(null);
 /** When `runs` was received: elapsed times of running ones grow from then on. */
 export const runsAt = signal(0);
+
+/** The queue, as the view of it was sent; null until then. */
+export const queue = signal<QueueReport | null>(null);
+/** Why the queue cannot be shown. */
+export const queueProblem = signal<string | null>(null);
+/** How many jobs need a person; null until the first answer. */
+export const jobsForPeople = signal<number | null>(null);
 
 export const runView = signal<RunView | null>(null);
 export const runViewAt = signal(0);
@@ -80,6 +88,34 @@ export function watchRuns(): () => void {
       },
     },
   });
+}
+
+/** Keeps `queue` up to date; answers a function that ends that. */
+export function watchQueue(): () => void {
+  return openFeed({
+    url: () => queueStream,
+    on: {
+      queue: (report: QueueReport) =>
+        batch(() => {
+          queue.value = report;
+          queueProblem.value = null;
+          jobsForPeople.value = report.counts.needs_person;
+        }),
+      problem: ({ message, fix }: ApiError) => {
+        queueProblem.value = [message, fix].filter(Boolean).join('. Fix: ');
+      },
+    },
+  });
+}
+
+/** Asks how many jobs need a person. A page has one stream, which is another view's: so this is asked for now and then. */
+export async function readJobsForPeople(): Promise<void> {
+  try {
+    jobsForPeople.value = (await api.queue(0)).counts.needs_person;
+  } catch {
+    // The view of the queue says what is wrong.
+    jobsForPeople.value = null;
+  }
 }
 
 /** Keeps `runView`, `events` and `liveTexts` up to date for one run; answers a function that ends that. */

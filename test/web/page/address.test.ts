@@ -4,6 +4,7 @@ import { type Address, addressOf, lineOf, pathOf } from '../../../src/web/page/t
 const shown: readonly (readonly [string, Address])[] = [
   ['/', { view: 'runs' }],
   ['/new', { view: 'new' }],
+  ['/queue', { view: 'queue' }],
   ['/runs/01M8', { view: 'run', run: '01M8', tab: 'graph' }],
   ['/runs/01M8?tab=timeline', { view: 'run', run: '01M8', tab: 'timeline' }],
   ['/runs/01M8/nodes/verify@3', { view: 'run', run: '01M8', tab: 'graph', node: { id: 'verify', visit: 3 } }],

@@ -9,6 +9,7 @@ export type NodeTab = (typeof nodeTabs)[number];
 export type Address =
   | { readonly view: 'runs' }
   | { readonly view: 'new' }
+  | { readonly view: 'queue' }
   | {
       readonly view: 'run';
       readonly run: string;
@@ -26,6 +27,7 @@ export function addressOf(path: string, search: string): Address {
   const query = new URLSearchParams(search);
   if (parts.length === 0 || (parts.length === 1 && parts[0] === 'runs')) return { view: 'runs' };
   if (parts.length === 1 && parts[0] === 'new') return { view: 'new' };
+  if (parts.length === 1 && parts[0] === 'queue') return { view: 'queue' };
   const [room, run, kind, name] = parts;
   if (room !== 'runs' || run === undefined || ![2, 4].includes(parts.length)) return { view: 'none' };
   const tab = runTabs.find((one) => one === query.get('tab')) ?? 'graph';
@@ -51,6 +53,8 @@ export function pathOf(address: Address): string {
       return '/';
     case 'new':
       return '/new';
+    case 'queue':
+      return '/queue';
     case 'run': {
       const { run, tab, node, group } = address;
       const base = `/runs/${encodeURIComponent(run)}`;

@@ -1,10 +1,13 @@
 /** The frame around every view: the head, the bar for connection, the help. */
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { countedItems } from '../../../core/amounts.ts';
+import { slowNow } from '../clock.ts';
 import { helpOpen, keyHelp } from '../keys.ts';
 import { connection } from '../live.ts';
 import { address } from '../place.ts';
 import { theme } from '../settings.ts';
-import { server } from '../store.ts';
+import { jobsForPeople, readJobsForPeople, server } from '../store.ts';
 import { clockTime, pathEnd } from '../text/format.ts';
 import { Dialog } from './parts.tsx';
 
@@ -36,6 +39,7 @@ function Head() {
       </span>
       {info?.read_only === true && <span class="badge">read-only</span>}
       <span class="grow" />
+      <QueueLink />
       {info !== null && !info.read_only && (
         <a class="button primary" href="/new">
           New run
@@ -54,6 +58,30 @@ function Head() {
         ?
       </button>
     </header>
+  );
+}
+
+/** The way to the queue, with the number of jobs that need a person. */
+function QueueLink() {
+  const isThere = address.value.view === 'queue';
+  const time = slowNow.value;
+  useEffect(() => {
+    if (!isThere) void readJobsForPeople();
+  }, [isThere, time]);
+  const count = jobsForPeople.value ?? 0;
+  return (
+    <a href="/queue" class="button plain" aria-current={isThere ? 'page' : undefined}>
+      Queue
+      {count > 0 && (
+        <span
+          class="badge number tone-warn"
+          title={`${countedItems(count, 'job needs', 'jobs need')} a person`}
+        >
+          {count}
+          <span class="hidden"> {count === 1 ? 'job needs' : 'jobs need'} a person</span>
+        </span>
+      )}
+    </a>
   );
 }
 

@@ -10,7 +10,7 @@ import type { FolderFiles, StartBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { server } from '../store.ts';
-import { pathOf } from '../text/address.ts';
+import type { Address } from '../text/address.ts';
 import { durationText, tokensText } from '../text/format.ts';
 import { Field } from './dialogs.tsx';
 import { Command } from './parts.tsx';
@@ -91,17 +91,27 @@ function PipelineForm({ pipeline, offer }: { pipeline: Pipeline; offer: Offer })
   const problem = useSignal('');
   const busy = useSignal(false);
   const body = bodyOf(pipeline, values.value, agent.value, model.value, limits.value);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async (request: () => Promise<Address>) => {
     busy.value = true;
     problem.value = '';
     try {
-      const { run_id } = await api.start(body);
-      go(pathOf({ view: 'run', run: run_id, tab: 'graph' }));
+      go(await request());
     } catch (error) {
       problem.value = requestMessage(error);
     }
     busy.value = false;
+  };
+  const start = async (): Promise<Address> => {
+    const { run_id } = await api.start(body);
+    return { view: 'run', run: run_id, tab: 'graph' };
+  };
+  const enqueue = async (): Promise<Address> => {
+    await api.submit(body);
+    return { view: 'queue' };
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void send(event.submitter?.getAttribute('value') === 'queue' ? enqueue : start);
   };
   const last = offer.runs.find((run) => sameName(run.pipeline, pipeline.name) && run.status === 'completed');
   const variables = [...pipeline.variables].sort((a, b) => Number(b.required) - Number(a.required));
@@ -154,6 +164,10 @@ function PipelineForm({ pipeline, offer }: { pipeline: Pipeline; offer: Offer })
         <button type="submit" class="primary" disabled={busy.value || !pipeline.valid}>
           {busy.value ? 'Starting…' : 'Start'}
         </button>
+        <button type="submit" value="queue" disabled={busy.value || !pipeline.valid}>
+          Queue it
+        </button>
+        <span class="quiet">A worker starts what is queued when it has a free slot.</span>
       </p>
     </form>
   );
