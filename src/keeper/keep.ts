@@ -16,6 +16,8 @@ import { namedRun } from '../run/runs.ts';
 import { type EngineHost, noticeTargetOf } from './engines.ts';
 import { openReleases } from './followers.ts';
 import type { PruneRule } from './prune-rule.ts';
+import { type ScheduleTick, scheduleTicks } from './schedule-ticks.ts';
+import { submitScheduled } from './schedules.ts';
 import { keepJobs, type WorkerHost, type WorkerSettings, type WorkerStatus } from './worker.ts';
 
 export type KeepSettings = WorkerSettings &
@@ -86,10 +88,25 @@ async function sendNotice(job: Job, why: string, settings: KeepSettings, host: K
   await notify(target, dir, { broke: why, next }, { ...host, signal: host.drain });
 }
 
+/** Logs what schedules have submitted, and notifies of those that need a person. A slow receiver delays nothing. */
+function reportTick({ submitted, problems }: ScheduleTick, settings: KeepSettings, host: KeepHost): void {
+  for (const { name: schedule, run_id: run } of submitted)
+    host.log('info', 'submitted the run of a schedule', { schedule, run });
+  for (const { name, text, notify: own } of problems) {
+    host.log('warn', 'a schedule needs a person', { schedule: name, why: text });
+    const target = own ?? settings.notify;
+    if (target === undefined) continue;
+    const next = `${host.called?.program ?? 'factory'} schedule run ${name}`;
+    const left = { broke: `schedule ${name}: ${text}`, next };
+    void notify(target, join(settings.runsDir, name), left, { ...host, signal: host.drain });
+  }
+}
+
 /** What a worker does at each look besides its jobs. */
 function openUpkeep(queue: JobQueue, file: WorkerFile, settings: KeepSettings, host: KeepHost) {
   const { clock } = host;
   const releases = openReleases(queue, { ...settings, clock });
+  const schedules = scheduleTicks(settings.runsDir, submitScheduled(queue, { ...host, ...settings }), clock);
   const written = { facts: '', at: Number.NEGATIVE_INFINITY };
   let prunedAt = Number.NEGATIVE_INFINITY;
   const write = (status: WorkerStatus): void => {
@@ -108,6 +125,7 @@ function openUpkeep(queue: JobQueue, file: WorkerFile, settings: KeepSettings, h
       write(status);
       if (status.draining) return;
       await releases.look();
+      reportTick(await schedules(), settings, host);
       if (settings.prune === undefined || clock.monotonic() - prunedAt < pruneMs) return;
       prunedAt = clock.monotonic();
       // Not waited for: there may be thousands of runs.

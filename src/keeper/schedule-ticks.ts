@@ -28,7 +28,12 @@ export type ScheduleTick = {
   readonly next: Date | undefined;
   readonly submitted: readonly { readonly name: string; readonly run_id: string }[];
   /** What a person should know; each is answered once. */
-  readonly problems: readonly { readonly name: string; readonly text: string }[];
+  readonly problems: readonly {
+    readonly name: string;
+    readonly text: string;
+    /** Who is to be notified of its runs. */
+    readonly notify?: string;
+  }[];
 };
 
 /** Milliseconds after which all schedules are read again, whether their folder seems to have changed or not. */
@@ -136,9 +141,10 @@ async function submitted(
   times: readonly Date[],
   submit: SubmitScheduled,
 ): Promise<Done> {
-  const { name } = schedule;
+  const { name, request } = schedule;
+  const of = request.notify === undefined ? {} : { notify: request.notify };
   const runs: { name: string; run_id: string }[] = [];
-  const problems: { name: string; text: string }[] = [];
+  const problems: ScheduleTick['problems'][number][] = [];
   let last: Done['last'] = null;
   for (const at of times) {
     const run_id = scheduledRunId(name, at);
@@ -146,7 +152,7 @@ async function submitted(
     const answer = await submit(schedule, run_id);
     if (answer.kind === 'refused') {
       const { text } = answer;
-      if (await linkScheduleProblem(runsDir, schedule, { time, text })) problems.push({ name, text });
+      if (await linkScheduleProblem(runsDir, schedule, { time, text })) problems.push({ name, text, ...of });
       continue;
     }
     clearScheduleProblem(runsDir, schedule);
