@@ -1,4 +1,5 @@
 /** The verbs of the queue of runs. */
+import { queueSettingNames } from '../core/settings/queue.ts';
 import { keepVerb } from './keep-verb.ts';
 import {
   dbOption,
@@ -25,6 +26,7 @@ const waiting = () => [
   ),
   ...changing(),
 ];
+const labelOption = () => option('--label <word>', 'for runs with this label only', notEmpty);
 const exitsOfWait = {
   0: 'done; or the run has ended before, and its job has left the queue',
   1: 'its run cannot be stopped from here',
@@ -58,6 +60,21 @@ const queueSteps: readonly Verb[] = [
     exits: exitsOfWait,
     options: waiting,
     load: async () => (await import('./queue.ts')).queueDrop,
+  },
+  {
+    usage: 'set [name] [value]',
+    about: `Cap what all runs spend in a day, or print what is set: ${queueSettingNames.join(', ')}`,
+    examples: ['queue set max_cost_usd_day 50', 'queue set max_running 2 --label big'],
+    exits: { 0: 'set, or printed', 2: 'no such setting, or no such value; nothing was set' },
+    options: () => [labelOption(), ...changing()],
+    load: async () => (await import('./queue-settings.ts')).queueSet,
+  },
+  {
+    usage: 'unset <name>',
+    about: 'Remove a cap',
+    examples: ['queue unset max_running --label big'],
+    options: () => [labelOption(), ...changing()],
+    load: async () => (await import('./queue-settings.ts')).queueUnset,
   },
   {
     usage: 'release <hold>',

@@ -32,6 +32,9 @@ export function zoneNamed(name: string): string | undefined {
   }
 }
 
+/** The time zone of this machine. */
+export const localZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** All names of time zones that this program knows. */
 export const knownZones = (): readonly string[] => [...Intl.supportedValuesOf('timeZone'), 'UTC'];
 

@@ -103,3 +103,12 @@ export const placesOfLabels = ({ labels }: Pick<QueueSettings, 'labels'>): Reado
       max_running === undefined ? [] : [[label, max_running]],
     ),
   );
+
+/** The same, for a worker that asks often; none where the settings cannot be read. */
+export function placesReader(runsDir: string): () => Readonly<Record<string, number>> {
+  const read = settingsReader(runsDir);
+  return () => {
+    const now = read();
+    return now.kind === 'set' ? placesOfLabels(now.settings) : {};
+  };
+}

@@ -9,6 +9,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { Job } from '../core/records/job.ts';
 import { openQueue } from '../fleet/open-queue.ts';
+import { placesReader } from '../fleet/settings.ts';
 import { heartbeatMs, openWorkerFile, type WorkerFile } from '../fleet/workers.ts';
 import { packageVersion } from '../platform/package.ts';
 import { thisProcess } from '../platform/process/table.ts';
@@ -56,7 +57,7 @@ export async function keep(settings: KeepSettings, host: KeepHost): Promise<Refu
       ...host,
       ...settings,
       freeBytes: () => freeBytes(runsDir),
-      mostOfLabel: () => ({}),
+      mostOfLabel: placesReader(runsDir),
       stop: (dir, atOnce) => drainRun(dir, { worker: file.name, atOnce, clock }),
       needsPerson(job, why) {
         const sent = sendNotice(job, why, settings, host).finally(() => notices.delete(sent));

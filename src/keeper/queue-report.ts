@@ -1,6 +1,7 @@
 /** What people see of the queue: its jobs, its workers, and what holds what back. */
 import { join } from 'node:path';
 import { placeWords } from '../app/acts.ts';
+import { capsOf } from '../app/day-caps.ts';
 import { type InspectHost, type OpenRunList, openRunList } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { typedCommand } from '../app/typed-command.ts';
@@ -41,7 +42,8 @@ export async function queueReport(
   const facts: QueueFacts & Pick<QueueReport, 'schedules' | 'holds'> = {
     workers: (host.workers ?? watchWorkers(runsDir, clock)).read().map(workerRow),
     schedules: schedulesOf(runsDir, { clock }),
-    ...{ holds: holdRows(holdsOf(runsDir), queued), caps: [] },
+    holds: holdRows(holdsOf(runsDir), queued),
+    caps: await capsOf(runsDir, clock, queued),
     titles: new Map(queued.map(({ job }) => [job.run_id, job.title])),
   };
   const { workers, schedules, holds, caps } = facts;
