@@ -22,19 +22,18 @@ process.exit();
 
 async function measureAll(): Promise<void> {
   const size = { ...(words.includes('--quick') ? sizes.quick : sizes.full) };
-  const asked = words.indexOf('--workers');
-  if (asked !== -1) size.workers = Number(words[asked + 1]);
+  const count = words.indexOf('--workers');
+  if (count !== -1) size.workers = Number(words[count + 1]);
   const named = words.indexOf('--only') === -1 ? undefined : words[words.indexOf('--only') + 1]?.split(',');
-  const all = [submissions, due, asleep, idle, claims, crowd].filter(
-    ({ name }) => named?.includes(name) !== false,
-  );
+  const all = Object.entries({ submissions, due, asleep, idle, claims, crowd });
+  const asked = all.filter(([name]) => named?.includes(name) !== false);
   const load = () => `load ${loadavg()[0]?.toFixed(1)}`;
   for (const db of [
     undefined,
     ...(process.env['FACTORY_BENCH_DB'] === undefined ? [] : [process.env['FACTORY_BENCH_DB']]),
   ]) {
     console.log(`\n${db === undefined ? `in a folder below ${tmpdir()}` : 'in PostgreSQL'}, ${load()}`);
-    for (const measured of all) {
+    for (const [, measured] of asked) {
       const folder = mkdtempSync(join(tmpdir(), 'factory-fleet-'));
       const ground: Ground = groundOf(folder, db, process.argv[2] ?? '');
       try {
