@@ -60,6 +60,10 @@ export const keepVerb: Verb = {
     notifyOption(
       'when a run ends, is suspended or needs a person, pass a JSON notice to this command or POST it to this URL',
     ),
+    option(
+      '--install',
+      'write a systemd unit (macOS: a launchd file) that starts this worker, and say how to start it',
+    ),
     runsdir(),
     dbOption(),
     ...logOptions(),

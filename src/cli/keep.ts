@@ -1,7 +1,8 @@
 /** `factory keep`: executes the runs of the queue. */
 import { startDetached } from '../app/detach.ts';
+import { flagWords } from '../app/typed-command.ts';
 import { type KeepSettings, keep } from '../keeper/keep.ts';
-import type { PruneRule } from '../keeper/prune-rule.ts';
+import { type PruneRule, pruneWords } from '../keeper/prune-rule.ts';
 import { runsDirOf } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import { databaseUrlOf } from './options.ts';
@@ -19,19 +20,23 @@ export type KeepOptions = ViewOptions & {
   readonly drainTimeout?: number;
   readonly prune?: PruneRule;
   readonly notify?: string;
+  readonly install?: boolean;
 };
 
 const defaults = { slots: 1, minFree: 1024 ** 3, drainTimeout: 600_000 } as const;
 
 /** Works until a signal; then it drains, and the exit code is 0. */
 export async function keepCommand(options: KeepOptions, io: CliIo): Promise<VerbResult> {
+  const settings = settingsOf(options, io);
+  if (options.install === true)
+    return (await import('./keep-install.ts')).installWorker(settings, wordsOf(options, settings), io);
   const drain = io.signal();
   const atOnce = io.secondSignal?.() ?? new AbortController().signal;
   // The view of a single run does not fit a worker.
   const { log } = await openView(options, { ...io, errIsTerminal: false });
   // Engines do not need the queue, and its address has a password.
   const { FACTORY_DB: _, ...env } = io.env;
-  const refused = await keep(settingsOf(options, io), {
+  const refused = await keep(settings, {
     ...{ cwd: io.cwd, env: io.env, clock: io.clock, log, drain, atOnce },
     ...(io.called === undefined ? {} : { called: io.called }),
     start: (argv, { cwd, signal }) => startDetached(argv, { cwd, env, signal }),
@@ -49,3 +54,18 @@ const settingsOf = (options: KeepOptions, io: CliIo): KeepSettings => ({
   prune: options.prune,
   notify: options.notify,
 });
+
+/** The flags that start the same worker from anywhere. */
+const wordsOf = (options: KeepOptions, settings: KeepSettings): readonly string[] =>
+  flagWords({
+    runsdir: settings.runsDir,
+    db: options.db,
+    slots: options.slots,
+    labels: options.labels?.join(','),
+    min_free: options.minFree,
+    drain_timeout: options.drainTimeout === undefined ? undefined : `${options.drainTimeout}ms`,
+    prune: options.prune && pruneWords(options.prune),
+    notify: options.notify,
+    log_level: options.logLevel,
+    log_format: options.logFormat,
+  });

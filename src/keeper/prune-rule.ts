@@ -24,3 +24,12 @@ export function parsePruneRule(text: string): PruneRule | { readonly problem: st
     return { problem: 'nothing says which runs are old', fix: form };
   return rule;
 }
+
+/** The rule in its form. */
+export const pruneWords = ({ olderMs, keep, keepFailed, undelivered }: PruneRule): string =>
+  [
+    ...(olderMs === undefined ? [] : [`older=${olderMs}ms`]),
+    ...(keep === undefined ? [] : [`keep=${keep}`]),
+    ...(keepFailed ? ['keep-failed'] : []),
+    ...(undelivered ? ['undelivered'] : []),
+  ].join(',');
