@@ -1,4 +1,5 @@
-/** Answers the question of a run, and has the run resumed: by the process that waits for the answer, else in the background. */
+/** Answers the question of a run, and has the run resumed: by the process that waits for the answer, by a worker where the run has a
+ *  job in a queue, else in the background. */
 import { basename, dirname } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
@@ -13,10 +14,13 @@ import type { AnswerReport } from './answers.ts';
 import { type DetachedStart, problemOfStart } from './detach.ts';
 import { givenAnswerOf } from './inspect/question.ts';
 import { type InspectHost, inspectRow } from './inspect/rows.ts';
+import { releaseJob } from './queued-run.ts';
 import { flagWords } from './typed-command.ts';
 
 export type AnswerActHost = InspectHost & {
   readonly env: Environment;
+  /** See `JobHost`. */
+  readonly db?: string | undefined;
   /** Runs `factory …argv` in the background; undefined where the run is not to be resumed. */
   readonly start: ((argv: readonly string[]) => Promise<DetachedStart>) | undefined;
 };
@@ -33,10 +37,11 @@ export async function answerAndResume(
   const { choice, text, by } = request;
   const argv = ['answer', basename(dir), question.id, ...flagWords({ choice, text, by })];
   const resumed = await resumeAnswered(dir, question.id, host);
+  const isQueued = resumed.resumed === 'queued';
   return {
     ...{ schema_version: 1, run_id: basename(dir), command: commandFor(dir, argv, host) },
     ...{ question: question.id, given: givenAnswerOf(answer), ...resumed },
-    next: (await inspectRow(dir, host))?.next ?? '',
+    next: isQueued ? commandFor(dir, ['queue'], host) : ((await inspectRow(dir, host))?.next ?? ''),
   };
 }
 
@@ -46,13 +51,17 @@ export type AnsweredResume = Pick<AnswerReport, 'resumed' | 'why' | 'pid' | 'log
 export async function resumeAnswered(
   dir: string,
   question: string,
-  { cwd, clock, start }: Pick<AnswerActHost, 'cwd' | 'clock' | 'start'>,
+  { cwd, clock, env, db, start }: Pick<AnswerActHost, 'cwd' | 'clock' | 'env' | 'db' | 'start'>,
 ): Promise<AnsweredResume> {
   const others = { why: '', pid: null, log: null };
   // A process that had the run may live on without waiting for it: one that uses the library.
   if (livingOwners(dir).length > 0 && (await isTaken(dir, question, { clock })))
     return { resumed: 'waiting', ...others };
   if (start === undefined) return { resumed: 'no', ...others };
+  const job = await releaseJob(dir, { cwd, clock, env, db });
+  if (job.kind === 'due') return { resumed: 'queued', ...others };
+  if (job.kind === 'running') return { resumed: 'waiting', ...others };
+  if (job.kind !== 'none') return { resumed: 'no', ...others, why: job.why };
   const started = await start(['resume', basename(dir), ...placeWords(dirname(dir), cwd), '--json']);
   if (started.kind === 'begun') return { resumed: 'background', why: '', pid: started.pid, log: started.log };
   // A server, or another process that has just begun to wait, may have been faster.

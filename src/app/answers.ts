@@ -18,6 +18,10 @@ export const runListSchema = once(() =>
       })
       .describe('Of all runs of the directory'),
     runs: z.array(runRowSchema()).describe('Newest first'),
+    queued: z
+      .int()
+      .exactOptional()
+      .describe('Jobs of the queue whose run has not begun; missing where there is no queue'),
   }),
 );
 export type RunList = z.infer<ReturnType<typeof runListSchema>>;
@@ -177,8 +181,10 @@ export const answerReportSchema = once(() =>
     question: z.string().describe('Its id: `NODE@VISIT`'),
     given: givenAnswerSchema(),
     resumed: z
-      .enum(['waiting', 'background', 'no'])
-      .describe('`waiting`: by a process that waits for the answer; `no`: the answer is kept until a resume'),
+      .enum(['waiting', 'background', 'queued', 'no'])
+      .describe(
+        '`waiting`: by a process that waits for the answer; `queued`: its job in the queue is due; `no`: the answer is kept until a resume',
+      ),
     why: z.string().describe('Why it was not resumed; else empty'),
     ...startReportSchema().pick({ pid: true, log: true }).shape,
     next: z.string().describe('The command to run next; empty if there is none'),

@@ -16,6 +16,7 @@ import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints, type Terminal } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import { askedText, questionText } from './report/question.ts';
 import { type Paint, painter } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
@@ -27,6 +28,7 @@ export type AnswerOptions = {
   readonly by?: string;
   readonly resume?: boolean;
   readonly notify?: string;
+  readonly db?: string;
   readonly json?: boolean;
   readonly color?: boolean;
 };
@@ -60,7 +62,11 @@ function answered(
   io: CliIo,
 ): Promise<AnswerReport | Refusal> {
   const start = last && options.resume !== false ? startOf(options, io) : undefined;
-  return answerAndResume(dir, { by: options.by ?? thisUser(), ...given }, { ...io, start });
+  return answerAndResume(
+    dir,
+    { by: options.by ?? thisUser(), ...given },
+    { ...io, db: databaseUrlOf(options, io), start },
+  );
 }
 
 const startOf =
@@ -133,7 +139,10 @@ async function askAll(
     if (typeof given === 'number') {
       if (last === undefined || options.resume === false) return given;
       // What was answered before counts.
-      const resumed = await resumeAnswered(run.dir, last.question, { ...io, start: startOf(options, io) });
+      const resumed = await resumeAnswered(run.dir, last.question, {
+        ...{ ...io, db: databaseUrlOf(options, io) },
+        start: startOf(options, io),
+      });
       return print({ ...last, ...resumed }, run, options, paint, io);
     }
     const done = await answered(run, given, options, at === questions.length - 1, io);
@@ -195,6 +204,8 @@ function answeredText(report: AnswerReport, attach: string, paint: Paint): strin
       return `${head}\nthe process that waits for it resumes run ${run_id}`;
     case 'background':
       return `${head}\nrun ${run_id} continues in the background (process ${pid})\n  attach  ${attach}`;
+    case 'queued':
+      return `${head}\nrun ${run_id} is due in the queue: a worker resumes it\n  queue   ${next}`;
     case 'no':
       return `${head}\nthe answer is kept; the run is not resumed${why === '' ? '' : `: ${why}`}\n  resume  ${next}`;
   }

@@ -7,14 +7,14 @@ import { type AuditFinding, type AuditReport, auditWords } from '../core/records
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { auditRun } from '../verify/audit/audit.ts';
 import { findNamed } from './find-run.ts';
-import { type Io, paints } from './io.ts';
+import { type CliIo, paints } from './io.ts';
 import { foreign, oneLine, type Paint, painter } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
 export type AuditOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 
 /** Answers 0 for a run without errors, 1 for one with, or whose sealed files could not be read. Nothing is changed. */
-export async function auditCommand(run: string, options: AuditOptions, io: Io): Promise<VerbResult> {
+export async function auditCommand(run: string, options: AuditOptions, io: CliIo): Promise<VerbResult> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const audited = await audit(found.dir, io);
@@ -25,7 +25,7 @@ export async function auditCommand(run: string, options: AuditOptions, io: Io): 
   return report.errors > 0 || report.holdout === 'unreadable' ? 1 : 0;
 }
 
-async function audit(runDir: string, { env }: Io): ReturnType<typeof auditRun> {
+async function audit(runDir: string, { env }: CliIo): ReturnType<typeof auditRun> {
   try {
     return await auditRun(runDir, env, storedGraph);
   } catch (error) {

@@ -15,7 +15,7 @@ import { liesInRun } from '../workspace/roots.ts';
 import type { Tree } from '../workspace/snapshot.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { loadProgress, usage } from './find-run.ts';
-import type { Io } from './io.ts';
+import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';
 
 export type CheckoutOptions = {
@@ -42,7 +42,7 @@ export async function checkoutCommand(
   run: string,
   dir: string,
   options: CheckoutOptions,
-  io: Io,
+  io: CliIo,
 ): Promise<VerbResult> {
   const moment = await momentOf(run, options, io);
   if ('problems' in moment) return moment;
@@ -88,7 +88,7 @@ async function write({ runDir, snapshot }: Moment, folder: string): Promise<Tree
   }
 }
 
-async function momentOf(run: string, options: CheckoutOptions, io: Io): Promise<Moment | Refusal> {
+async function momentOf(run: string, options: CheckoutOptions, io: CliIo): Promise<Moment | Refusal> {
   const { at, before = false } = options;
   const named = at !== undefined && isSnapshotName(at) ? at : undefined;
   const point = at === undefined || named !== undefined ? undefined : parsePoint(at);
@@ -119,7 +119,7 @@ async function momentOf(run: string, options: CheckoutOptions, io: Io): Promise<
 }
 
 /** Why nothing may be put into `folder`, which is absolute; undefined when it may. Nothing is touched. */
-async function dirProblem(folder: string, runDir: string, env: Io['env']): Promise<string | undefined> {
+async function dirProblem(folder: string, runDir: string, env: CliIo['env']): Promise<string | undefined> {
   try {
     const there = await lstat(folder).catch((error: unknown) => {
       if (isCode(error, 'ENOENT')) return undefined;

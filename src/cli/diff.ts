@@ -18,7 +18,7 @@ import { openRun } from '../run/open-run.ts';
 import { messageOf } from '../run/unreadable.ts';
 import { patchOf, type Sides, type Untold } from '../workspace/patch.ts';
 import { findNamed, loadProgress } from './find-run.ts';
-import { type Io, paints, type Raw } from './io.ts';
+import { type CliIo, paints } from './io.ts';
 import { type Paint, painter } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -39,7 +39,7 @@ export async function diffCommand(
   run: string,
   paths: readonly string[],
   options: DiffOptions,
-  io: Io & Pick<Raw, 'bytes'>,
+  io: CliIo,
 ): Promise<VerbResult> {
   const query = { ...options, paths };
   const isOfProduct = paths.length === 0 && options.at === undefined;
@@ -77,7 +77,7 @@ export async function diffCommand(
   }
 }
 
-function printLeftOut(count: number, io: Io): void {
+function printLeftOut(count: number, io: CliIo): void {
   if (count === 0) return;
   const [what, it] = count === 1 ? ['one path', 'it'] : [`${count} paths`, 'them'];
   io.err(
@@ -91,7 +91,7 @@ async function printPatch(
   snapshots: Parameters<typeof patchOf>[1],
   only: (path: string) => boolean,
   { color }: DiffOptions,
-  io: Io & Pick<Raw, 'bytes'>,
+  io: CliIo,
 ): Promise<void> {
   const read = await openRun(runDir).manifest();
   const { take, end } = printer(io);
@@ -107,7 +107,7 @@ async function printPatch(
   for (const line of untoldWords(untold)) io.err(`${line}\n`);
 }
 
-async function momentsOf(run: string, options: DiffOptions, io: Io): Promise<Moments | Refusal> {
+async function momentsOf(run: string, options: DiffOptions, io: CliIo): Promise<Moments | Refusal> {
   const progress = await loadProgress(run, options, io);
   if ('problems' in progress) return progress;
   const moments = findMoments(progress, options);
@@ -129,7 +129,7 @@ function marked(what: PathChange['what'], paint: Paint): string {
 }
 
 /** Prints a patch for `git apply`; on a terminal without control characters. */
-function printer(io: Io & Pick<Raw, 'bytes'>) {
+function printer(io: CliIo) {
   if (!io.outIsTerminal) return { take: (piece: Buffer) => io.bytes(piece), end: () => {} };
   const text = new TextDecoder();
   let rest = '';

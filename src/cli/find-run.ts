@@ -1,6 +1,7 @@
 /** The run that a command names, and the place of a new one. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { JobHost } from '../app/queued-run.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { openRun } from '../run/open-run.ts';
@@ -23,14 +24,17 @@ export const runsDirOf = ({ runsdir }: Place, { cwd }: Pick<Io, 'cwd'>): string 
 export async function findNamed(
   run: string,
   options: Place & { readonly titles?: 'whole' },
-  io: Pick<Io, 'cwd'>,
+  io: JobHost,
 ): Promise<NamedRun | Refusal> {
   const runsDir = runsDirOf(options, io);
   const found = await findRun(runsDir, run);
   if (found.ok) return { id: found.id, dir: resolve(io.cwd, found.dir) };
   const titled = await byTitle(runsDir, run, options.titles === 'whole');
   const [id] = titled;
-  if (id === undefined) return refused('no-run', found.why);
+  if (id === undefined) {
+    const { queuedRefusal } = await import('./queued.ts');
+    return (await queuedRefusal(runsDir, run, io)) ?? refused('no-run', found.why);
+  }
   if (titled.length === 1) return { id, dir: join(runsDir, id) };
   const ids = titled.slice(0, 5).join(', ') + (titled.length > 5 ? ', …' : '');
   return refused('no-run', `${titled.length} runs have the title "${run}": ${ids}; name one by its id`);
@@ -49,11 +53,7 @@ async function byTitle(runsDir: string, name: string, whole: boolean): Promise<r
 }
 
 /** The run with what its checkpoint and its records say. */
-export async function loadProgress(
-  run: string,
-  options: Place,
-  io: Pick<Io, 'cwd'>,
-): Promise<Progress | Refusal> {
+export async function loadProgress(run: string, options: Place, io: JobHost): Promise<Progress | Refusal> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const read = openRun(found.dir).history();

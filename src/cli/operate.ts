@@ -1,5 +1,6 @@
 /** The verbs that operate runs from outside: stop, wait, remove; and what is done with one that has ended. */
 import {
+  dbOption,
   json,
   looking,
   milliseconds,
@@ -30,6 +31,7 @@ export const operateVerbs: readonly Verb[] = [
       option('--no-resume', 'do not resume the run (a process that waits for the answer does)'),
       notifyOption('of the run that this resumes in the background: see factory run'),
       runsdir(),
+      dbOption(),
       json(),
       noColor(),
     ],

@@ -10,14 +10,14 @@ import { layout } from '../core/records/layout.ts';
 import { bodiesIn } from '../run/exchanges.ts';
 import { openSnapshots } from '../workspace/snapshots.ts';
 import { findNamed } from './find-run.ts';
-import type { Io } from './io.ts';
+import type { CliIo } from './io.ts';
 import { writeOutput } from './output.ts';
 import type { VerbResult } from './verb.ts';
 
 export type RecordOptions = { readonly output?: string; readonly runsdir?: string };
 
 /** Writes the script to `--output`, or to standard output. */
-export async function recordExport(run: string, options: RecordOptions, io: Io): Promise<VerbResult> {
+export async function recordExport(run: string, options: RecordOptions, io: CliIo): Promise<VerbResult> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const { dir } = found;

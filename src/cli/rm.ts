@@ -1,6 +1,7 @@
 /** `factory rm` and `factory prune`: remove runs that are not needed any more. */
 import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
+import { askQueue } from '../app/queued-run.ts';
 import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
 import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
@@ -8,7 +9,7 @@ import type { Refusal } from '../core/diagnostic.ts';
 import { hasSucceeded } from '../core/overridden.ts';
 import { namedRun } from '../run/runs.ts';
 import { type RunSummary, summaryOf } from '../run/summary.ts';
-import { findNamed, runsDirOf, usage } from './find-run.ts';
+import { findNamed, type NamedRun, runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -26,6 +27,8 @@ export async function rmCommand(
     if ('problems' in found) return found;
     if (!(await holdsRun(found.dir)))
       return usage(`${found.dir} does not look like a run directory; nothing was removed`, 'check the name');
+    const kept = await keptForQueue(found, options, io);
+    if (kept !== undefined) return kept;
     runs.set(found.dir, await summaryOf(found.id, found.dir, io.clock));
   }
   for (const run of runs.values()) {
@@ -44,6 +47,17 @@ export async function rmCommand(
   }
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, removed }, null, 2)}\n`);
   return 0;
+}
+
+/** A worker would begin a removed run anew. A queue that cannot be asked may have it. */
+async function keptForQueue(run: NamedRun, { force }: RmOptions, io: CliIo): Promise<Refusal | undefined> {
+  const queued = await askQueue(dirname(run.dir), io, (queue) => queue.get(run.id));
+  if (queued === undefined) return undefined;
+  if ('problems' in queued) return force === true ? undefined : queued;
+  return usage(
+    `run ${run.id} is in the queue (${queued.state}); nothing was removed`,
+    `take it out first: factory queue drop ${namedRun(run.dir, io.cwd)}`,
+  );
 }
 
 function mustStay({ id, dir, status }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
@@ -89,7 +103,11 @@ export async function pruneCommand(options: PruneOptions, io: CliIo): Promise<Ve
     undelivered: options.undelivered === true,
     dryRun,
   };
-  const pruned = await pruneRuns(runsDirOf(options, io), rules, io);
+  const runsDir = runsDirOf(options, io);
+  const queued = await askQueue(runsDir, io, (queue) => queue.list());
+  if (queued !== undefined && 'problems' in queued) return queued;
+  const ids = new Set(queued?.map(({ job }) => job.run_id));
+  const pruned = await pruneRuns(runsDir, { ...rules, queued: ids }, io);
   if (options.json === true) io.out(`${JSON.stringify(pruneRecord(pruned, dryRun), null, 2)}\n`);
   else for (const line of pruneLines(pruned, dryRun)) io.out(`${line}\n`);
   return 0;

@@ -1,7 +1,10 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
+import { placeWords } from '../app/acts.ts';
 import { inspectRows, runList } from '../app/inspect/rows.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
+import { jobsWithoutRun } from '../app/queued-run.ts';
+import { typedCommand } from '../app/typed-command.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { quoteWord } from '../core/policy/words.ts';
@@ -29,12 +32,20 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     next: nextAsTyped(run, runsDir, options),
   }));
   const shown = runs.filter((run) => options.attention !== true || run.needs_attention);
-  const list = runList(runsDir, runs, shown);
+  const queued = await jobsWithoutRun(runsDir, io);
+  const list = { ...runList(runsDir, runs, shown), ...(queued === undefined ? {} : { queued }) };
   if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
   else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
   else io.out(`${listing(runs, list.runs, options, io).join('\n')}\n`);
+  if (options.json !== true && queued !== undefined && queued > 0)
+    io.out(
+      `${queued} ${queued === 1 ? 'is' : 'are'} queued and ${queued === 1 ? 'has' : 'have'} not begun: ${queueOf(runsDir, io)}\n`,
+    );
   return 0;
 }
+
+const queueOf = (runsDir: string, { cwd, called }: RunsIo): string =>
+  typedCommand(called?.program ?? 'factory', ['queue', ...placeWords(runsDir, cwd)]);
 
 /** With `--runsdir` as the user typed it. */
 const nextAsTyped = ({ next }: RunRow, runsDir: string, { runsdir }: RunsOptions): string =>

@@ -6,10 +6,9 @@ import { type InspectedRun, readForViews } from '../app/inspect/read-run.ts';
 import { findExecution, groupedExecutions, inspectRun, runViewOf } from '../app/inspect/run.ts';
 import type { RunView } from '../app/inspect/shapes.ts';
 import { pricesOf } from '../core/budget/prices.ts';
-import type { Clock } from '../core/contracts/clock.ts';
 import { parsePoint } from '../core/records/names.ts';
-import { findNamed, usage } from './find-run.ts';
-import { type Io, paints } from './io.ts';
+import { findNamed, runsDirOf, usage } from './find-run.ts';
+import { type CliIo, paints } from './io.ts';
 import {
   executionText,
   nodeTable,
@@ -24,17 +23,18 @@ import type { VerbResult } from './verb.ts';
 
 export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
 
-type ShowIo = Io & { readonly clock: Clock };
-
 /** `node` is `NODE` or `NODE@N`; without it the whole run is shown. */
 export async function showCommand(
   run: string | undefined,
   node: string | undefined,
   options: ShowOptions,
-  io: ShowIo,
+  io: CliIo,
 ): Promise<VerbResult> {
   const found = await findNamed(run ?? 'latest', options, io);
-  if ('problems' in found) return found;
+  if ('problems' in found) {
+    const { showQueued } = await import('./queued.ts');
+    return (await showQueued(found, runsDirOf(options, io), options, io)) ?? found;
+  }
   const point = node === undefined ? undefined : parsePoint(node);
   if (point !== undefined && 'problem' in point)
     return usage(point.problem, 'write NODE or NODE@N, for example factory show latest check@2');
@@ -63,7 +63,7 @@ export async function showCommand(
 }
 
 /** The nodes, the work orders while they are not all done, and the words of the end of a run, with the next command last. */
-function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: ShowIo): string {
+function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: CliIo): string {
   const width = io.outIsTerminal ? io.width : 160;
   const { manifest, history } = inspected;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');

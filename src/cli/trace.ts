@@ -5,13 +5,13 @@ import { toReader } from '../platform/streams.ts';
 import { openRun } from '../run/open-run.ts';
 import { completeRecords } from '../run/trace.ts';
 import { findNamed } from './find-run.ts';
-import type { Io, Raw } from './io.ts';
+import type { CliIo } from './io.ts';
 import type { VerbResult } from './verb.ts';
 
 export async function traceCommand(
   run: string,
   options: { readonly runsdir?: string; readonly node?: string; readonly type?: string },
-  io: Io & Pick<Raw, 'outIsClosed'>,
+  io: CliIo,
 ): Promise<VerbResult> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;

@@ -1,8 +1,7 @@
 /** `factory why`: why a run failed or waits, with evidence and the next command. */
 import { inspectWhy } from '../app/inspect/why.ts';
-import type { Clock } from '../core/contracts/clock.ts';
-import { findNamed } from './find-run.ts';
-import { type Io, paints } from './io.ts';
+import { findNamed, runsDirOf } from './find-run.ts';
+import { type CliIo, paints } from './io.ts';
 import { causeText } from './report/inspect.ts';
 import { answerCommands } from './report/question.ts';
 import { painter } from './report/run.ts';
@@ -13,10 +12,13 @@ import type { VerbResult } from './verb.ts';
 export async function whyCommand(
   run: string | undefined,
   options: ShowOptions,
-  io: Io & { readonly clock: Clock },
+  io: CliIo,
 ): Promise<VerbResult> {
   const found = await findNamed(run ?? 'latest', options, io);
-  if ('problems' in found) return found;
+  if ('problems' in found) {
+    const { showQueued } = await import('./queued.ts');
+    return (await showQueued(found, runsDirOf(options, io), options, io)) ?? found;
+  }
   const why = await inspectWhy(found.dir, io);
   if ('problems' in why) return why;
   if (options.json === true) io.out(`${JSON.stringify(why, null, 2)}\n`);
