@@ -1,5 +1,6 @@
 /** `factory completion`: scripts by which a shell completes commands, flags, pipelines and runs. */
 import { bundledPipelines } from '../app/pipelines.ts';
+import { sharedFolders } from '../core/records/names.ts';
 import { usage } from './find-run.ts';
 import { verbName, verbs } from './index.ts';
 import type { Io } from './io.ts';
@@ -15,7 +16,7 @@ type Word = {
   readonly about: string;
   readonly flags: readonly Flag[];
   /** What its first argument is. */
-  readonly takes: 'run' | 'pipeline' | 'file';
+  readonly takes: 'run' | 'pipeline' | 'job' | 'file';
   /** Words that may follow it. */
   readonly steps: readonly { readonly name: string; readonly about: string }[];
 };
@@ -39,11 +40,13 @@ function wordOf(one: Verb | Group): Word {
       }),
     ),
   );
-  const takes = /[<[]runs?\b/.test(one.usage)
-    ? 'run'
-    : /[<[]pipelines?\b/.test(one.usage)
-      ? 'pipeline'
-      : 'file';
+  const takes = /^queue\b/.test(one.usage)
+    ? 'job'
+    : /[<[]runs?\b/.test(one.usage)
+      ? 'run'
+      : /[<[]pipelines?\b/.test(one.usage)
+        ? 'pipeline'
+        : 'file';
   const name = verbName(one);
   const values = name === 'completion' ? shells : [];
   return {
@@ -57,6 +60,10 @@ function wordOf(one: Verb | Group): Word {
         : values.map((value) => ({ name: value, about: '' })),
   };
 }
+
+/** Prints the ids of jobs: the names of their files have them. A sign that no id has is around them. */
+const jobIds = `ls -R .factory/runs/queue 2>/dev/null | sed -n 's/^.*+\\([A-Za-z0-9._-]*\\)+[^+]*\\.json$/\\1/p'`;
+const runIdsThere = `ls .factory/runs 2>/dev/null | grep '^[A-Za-z0-9._-]*$' | grep -vxE '${Object.values(sharedFolders).join('|')}'`;
 
 /** A script for bash; zsh reads it too, with its own emulation of completions for bash. `compgen -W` executes what looks like a
  *  command in its words: names of folders are filtered before. */
@@ -94,7 +101,10 @@ ${valued.join('\n')}
   esac
   case "$verb" in
     ${ofKind('run').join(' | ')})
-      COMPREPLY=($(compgen -W "latest $(ls .factory/runs 2>/dev/null | grep '^[A-Za-z0-9._-]*$')" -- "$word")) ;;
+      COMPREPLY=($(compgen -W "latest $(${runIdsThere})" -- "$word")) ;;
+    ${ofKind('job').join(' | ')})
+      if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY=($(compgen -W "$steps" -- "$word"))
+      else COMPREPLY=($(compgen -W "$(${jobIds})" -- "$word")); fi ;;
     ${ofKind('pipeline').join(' | ')})
       COMPREPLY=($(compgen -W '${pipelines.join(' ')}' -- "$word") $(compgen -f -- "$word")) ;;
     *)
@@ -117,6 +127,11 @@ function fish(words: readonly Word[], pipelines: readonly string[]): string {
           `${seen} -l ${flag.replace(/^--/, '')} -d ${quoted(what)}${values.length === 0 ? '' : ` -x -a '${values.join(' ')}'`}`,
       ),
       ...(takes === 'run' ? [`${seen} -f -a 'latest (command ls .factory/runs 2>/dev/null)'`] : []),
+      ...(takes === 'job'
+        ? [
+            `${seen} -f -a '(command ls -R .factory/runs/queue 2>/dev/null | string match -rg "^.*[+]([A-Za-z0-9._-]+)[+][^+]*[.]json")'`,
+          ]
+        : []),
       ...(takes === 'pipeline' ? [`${seen} -a '${pipelines.join(' ')}'`] : []),
     ];
   });

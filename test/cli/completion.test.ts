@@ -8,7 +8,11 @@ const script = async (shell: string, cwd = import.meta.dirname) =>
   (await call(['completion', shell], {}, { cwd, env: { PATH: process.env['PATH'] } })).out;
 
 test('bash completes commands, steps, flags, pipelines and runs', async () => {
-  await using it = await home({ '.factory/runs/01ABC/manifest.json': '{}', 'mine.dot': '' });
+  await using it = await home({
+    '.factory/runs/01ABC/manifest.json': '{}',
+    '.factory/runs/queue/held/0999+001795938007259+nightly-1+big,gpu.json': '{}',
+    'mine.dot': '',
+  });
   const asked = [
     ['sim'],
     ['order', 'run-'],
@@ -19,6 +23,9 @@ test('bash completes commands, steps, flags, pipelines and runs', async () => {
     ['logs', 'la'],
     ['init', '--template', 're'],
     ['completion', 'z'],
+    ['queue', 'mo'],
+    ['queue', 'move', 'ni'],
+    ['show', 'que'],
   ];
   const lines = asked.map(
     (words) =>
@@ -36,6 +43,9 @@ test('bash completes commands, steps, flags, pipelines and runs', async () => {
     'latest',
     'review',
     'zsh',
+    'move',
+    'nightly-1',
+    '',
     '',
   ]);
 });
