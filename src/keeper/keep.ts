@@ -108,12 +108,13 @@ function openUpkeep(queue: JobQueue, file: WorkerFile, settings: KeepSettings, h
   const { clock } = host;
   const releases = openReleases(queue, { ...settings, clock });
   const schedules = scheduleTicks(settings.runsDir, submitScheduled(queue, { ...host, ...settings }), clock);
+  const version = packageVersion();
   const written = { facts: '', at: Number.NEGATIVE_INFINITY };
   let prunedAt = Number.NEGATIVE_INFINITY;
   const write = (status: WorkerStatus): void => {
     const { slots, labels } = settings;
     const facts = {
-      ...{ ...status, slots, version: packageVersion(), leaves: Object.fromEntries(status.leaves) },
+      ...{ ...status, slots, version, leaves: Object.fromEntries(status.leaves) },
       ...(labels === undefined ? {} : { labels }),
     };
     const text = JSON.stringify(facts);
