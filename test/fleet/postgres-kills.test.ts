@@ -78,7 +78,9 @@ function workersOf({ cwd, url }: PostgresFleet) {
     });
     return { name, child };
   };
-  const running = [start(), start(), start()];
+  // Only a worker that has lived longer than a heartbeat may be late takes jobs from others: the last one is not killed.
+  const running = [start(), start(), start(), start()];
+  const mortal = running.length - 1;
   const end = async (child: ChildProcess) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((done) => child.once('exit', done));
@@ -88,11 +90,11 @@ function workersOf({ cwd, url }: PostgresFleet) {
   return {
     killed,
     async kill(n: number) {
-      const victim = running[n % running.length];
+      const victim = running[n % mortal];
       if (victim === undefined) return;
       await end(victim.child);
       killed.set(victim.name, Date.now());
-      running[n % running.length] = start();
+      running[n % mortal] = start();
     },
     async [Symbol.asyncDispose]() {
       for (const { child } of running) await end(child);
