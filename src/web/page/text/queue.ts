@@ -87,7 +87,7 @@ export function workerState({ state, draining, refuses }: QueueWorkerRow): {
 }
 
 /** An amount in the unit of a cap. */
-export function capAmount({ measure }: Pick<QueueCapRow, 'measure'>, amount: number): string {
+export function capAmountText({ measure }: Pick<QueueCapRow, 'measure'>, amount: number): string {
   switch (measure) {
     case 'cost_usd':
       return usdWords(amount);

@@ -10,7 +10,7 @@ import type {
 import { slowNow } from '../clock.ts';
 import { pathOf } from '../text/address.ts';
 import { agoText, exactTime } from '../text/format.ts';
-import { capAmount, capParts, capTitle, workerState } from '../text/queue.ts';
+import { capAmountText, capParts, capTitle, workerState } from '../text/queue.ts';
 import { Shape } from './icon.tsx';
 import { Ago } from './parts.tsx';
 
@@ -123,7 +123,7 @@ export function CapList({ caps }: { caps: readonly QueueCapRow[] }) {
 function Cap({ cap }: { cap: QueueCapRow }) {
   const { limit, spent, reserved, rest, resets_at, stops } = cap;
   const { spent: used, reserved: kept } = capParts(cap);
-  const amount = (of: number) => capAmount(cap, of);
+  const amount = (of: number) => capAmountText(cap, of);
   const isFull = stops.length > 0 || rest <= 0;
   const words = `${amount(spent)} of ${amount(limit)}${reserved > 0 ? `, ${amount(reserved)} reserved` : ''}`;
   return (
