@@ -1,11 +1,13 @@
 /** The verb that executes the queue. */
 import { labelForm, labelFormWords } from '../core/records/job.ts';
 import { parsePruneRule } from '../keeper/prune-rule.ts';
+import type { MetricsAddress } from './keep-metrics.ts';
 import {
   BadValue,
   dbOption,
   logOptions,
   milliseconds,
+  notEmpty,
   notifyOption,
   option,
   runsdir,
@@ -25,6 +27,18 @@ function labelList(typed: string, before: readonly string[] = []): readonly stri
   const bad = labels.find((label) => !labelForm.test(label));
   if (bad === undefined) return [...new Set([...before, ...labels])].sort();
   throw new BadValue(`--labels: "${bad}" is no label`, `a label has ${labelFormWords}`);
+}
+
+/** Reads `9464`, `127.0.0.1:9464` or `[::1]:9464`. */
+function metricsAddress(typed: string): MetricsAddress {
+  const [, host = '127.0.0.1', port = ''] =
+    /^(?:(\[[0-9a-f:.]+\]|[^:[\]\s]+):)?(\d{1,5})$/i.exec(typed) ?? [];
+  if (port !== '' && Number(port) <= 65_535)
+    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+  throw new BadValue(
+    `--metrics ${typed} is no address`,
+    'write a port, or HOST:PORT, such as --metrics 9464 or --metrics 10.0.0.7:9464',
+  );
 }
 
 export const keepVerb: Verb = {
@@ -63,6 +77,16 @@ export const keepVerb: Verb = {
     option(
       '--install',
       'write a systemd unit (macOS: a launchd file) that starts this worker, and say how to start it',
+    ),
+    option(
+      '--metrics <address>',
+      'serve metrics for Prometheus: a port on this machine, or HOST:PORT, which needs a token unless it is loopback',
+      metricsAddress,
+    ),
+    option(
+      '--token-file <file>',
+      'file with the token of the metrics, 16 characters or more (also: FACTORY_SERVE_TOKEN)',
+      notEmpty,
     ),
     runsdir(),
     dbOption(),

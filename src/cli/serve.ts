@@ -68,10 +68,13 @@ export async function serveCommand(options: ServeOptions, io: CliIo): Promise<Ve
   return 0;
 }
 
-const tokenVariable = 'FACTORY_SERVE_TOKEN';
+export const tokenVariable = 'FACTORY_SERVE_TOKEN';
 
 /** The token of the file, else of the variable; undefined without both. Not of a flag: every user of a machine sees those. */
-function givenToken({ tokenFile }: ServeOptions, { cwd, env }: CliIo): string | undefined | Refusal {
+export function givenToken(
+  { tokenFile }: Pick<ServeOptions, 'tokenFile'>,
+  { cwd, env }: CliIo,
+): string | undefined | Refusal {
   if (tokenFile === undefined) return env[tokenVariable] || undefined;
   const read = readPlain(resolve(cwd, tokenFile), 64 * 1024);
   if (read.kind === 'text') return read.text.trim();

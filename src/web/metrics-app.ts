@@ -1,7 +1,11 @@
 /** The server of `keep --metrics`: the metrics, and nothing else. */
 import { Hono } from 'hono';
-import { metricsType } from '../keeper/metrics-text.ts';
+import type { OpenRunList } from '../app/inspect/rows.ts';
+import { metricsText, metricsType } from '../keeper/metrics-text.ts';
+import { queueMetrics, runCounts } from '../keeper/queue-metrics.ts';
+import { packageVersion } from '../platform/package.ts';
 import { bearerOnly, boundHeaders, ourHostOnly } from './security.ts';
+import type { ServedQueue } from './served-queue.ts';
 import { problem } from './web.ts';
 
 /** Who may scrape. Without a token only a loopback address is listened on, and only its names are answered to. */
@@ -30,6 +34,13 @@ export function metricsApp(
     return problem(500, 'internal', 'internal error: the worker printed it', 'please report it');
   });
   return app;
+}
+
+/** The text of a scrape. Of a queue that cannot be read only the runs are in it. */
+export async function scrapedMetrics(queue: ServedQueue, runs: OpenRunList): Promise<string> {
+  const [report, rows] = await Promise.all([queue.report(), runs.rows()]);
+  const known = 'problems' in report ? undefined : report;
+  return metricsText(queueMetrics(known, runCounts(rows), packageVersion()));
 }
 
 export const metricsResponse = (text: string): Response =>

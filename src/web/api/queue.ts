@@ -1,10 +1,7 @@
 /** The queue: what it looks like, its changes, and metrics of it. */
 import type { Refusal } from '../../core/diagnostic.ts';
 import { needsPerson, type QueueJobRow, type QueueReport } from '../../core/records/queue-report.ts';
-import { metricsText } from '../../keeper/metrics-text.ts';
-import { queueMetrics, runCounts } from '../../keeper/queue-metrics.ts';
-import { packageVersion } from '../../platform/package.ts';
-import { metricsResponse } from '../metrics-app.ts';
+import { metricsResponse, scrapedMetrics } from '../metrics-app.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, type Web } from '../web.ts';
 
@@ -18,11 +15,7 @@ export const queueApi: Pick<Handlers, 'queue' | 'queueStream' | 'metrics'> = {
   },
   queueStream: async ({ web, query, request }) =>
     eventStream((signal) => queueChanges(web, query.most, signal), web, request),
-  metrics: async ({ web }) => {
-    const [report, rows] = await Promise.all([web.queue.report(), web.runs.rows()]);
-    const known = 'problems' in report ? undefined : report;
-    return metricsResponse(metricsText(queueMetrics(known, runCounts(rows), packageVersion())));
-  },
+  metrics: async ({ web }) => metricsResponse(await scrapedMetrics(web.queue, web.runs)),
 };
 
 /** The report with at most so many jobs of each state; of held ones, so many that need a person and so many others. */
