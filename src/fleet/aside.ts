@@ -54,7 +54,7 @@ let files = 0;
 export async function writeAside(own: OwnFolder, text: string): Promise<string> {
   const path = join(own.path(), `new.${++files}`);
   try {
-    await writeFlushed(path, text, 0o644);
+    await writeFlushed(path, text);
   } catch (error) {
     rmSync(path, { force: true });
     throw error;

@@ -94,7 +94,7 @@ async function writeBatch(aside: string, all: readonly Submission[]): Promise<st
   const left = [...all.entries()];
   const write = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift())
-      await writeFlushed(join(batch, batchName(next[0])), submittedText(next[1]), 0o644);
+      await writeFlushed(join(batch, batchName(next[0])), submittedText(next[1]));
   };
   try {
     await Promise.all(Array.from({ length: atOnce }, write));

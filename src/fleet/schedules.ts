@@ -53,6 +53,7 @@ export const addSchedule = (runsDir: string, schedule: Schedule): Promise<boolea
 
 export const replaceSchedule = (runsDir: string, schedule: Schedule): Promise<void> =>
   writeJson(fleetLayout(runsDir).schedules.schedule(schedule.name), schedule, {
+    mode: 0o600, // as when it was added: it may name a secret target of notices
     sync: true,
     syncFolder: true,
   });

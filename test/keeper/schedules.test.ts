@@ -1,5 +1,14 @@
 /** `factory schedule`: what it keeps, what it refuses before anything is kept, and what people see of it. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -184,4 +193,27 @@ test('a file that is no schedule is listed with what is wrong, and can be remove
   expect((await schedule(['pause', 'a'])).err).toContain('schedule-file');
   expect((await schedule(['remove', 'a'])).code).toBe(0);
   expect(await made(['list'])).toEqual([]);
+});
+
+test('only their user reads schedules and jobs: both may name a secret target of notices', async () => {
+  const notify = 'https://hooks.example.org/T1/secret';
+  const othersRead = () =>
+    readdirSync(runsDir(), { recursive: true, encoding: 'utf8' }).filter((name) => {
+      const is = statSync(join(runsDir(), name));
+      return (
+        is.isFile() && (is.mode & 0o077) !== 0 && readFileSync(join(runsDir(), name), 'utf8').includes(notify)
+      );
+    });
+  await nightly({ notify });
+  await schedule(['pause', 'nightly']);
+  await schedule(['resume', 'nightly']);
+  expect(othersRead()).toEqual([]);
+  now = Date.parse('2026-03-02T01:30:02Z');
+  const { submitted } = await tick();
+  expect(submitted).toHaveLength(1);
+  await withFolderQueue(async (queue) => {
+    for (const { run_id } of submitted) await queue.change(run_id, { target: 'held', priority: 5 });
+    expect(await queue.list()).toMatchObject([{ state: 'held' }]);
+  });
+  expect(othersRead()).toEqual([]);
 });
