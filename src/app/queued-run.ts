@@ -23,11 +23,11 @@ export async function askQueue<T>(
   ask: (queue: JobQueue) => Promise<T>,
 ): Promise<T | Refusal | undefined> {
   if (!existsSync(fleetLayout(runsDir).queue.root)) return undefined;
-  const { openQueue } = await import('../fleet/open-queue.ts');
+  const { openQueue, refusedIfAway } = await import('../fleet/open-queue.ts');
   const queue = await openQueue(runsDir, { clock, env, cwd, db: db === '' ? undefined : db });
   if ('problems' in queue) return queue;
   try {
-    return await ask(queue);
+    return await refusedIfAway(queue, () => ask(queue));
   } finally {
     await queue.close();
   }

@@ -8,8 +8,9 @@ import { openRun } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { findRun, namedRun, newRunId, newRunIdProblem } from '../run/runs.ts';
 import type { Io } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 
-type Place = { readonly runsdir?: string };
+type Place = { readonly runsdir?: string; readonly db?: string };
 /** `dir` is absolute. */
 export type NamedRun = { readonly id: string; readonly dir: string };
 type Progress = RunHistory & { readonly runDir: string };
@@ -33,7 +34,10 @@ export async function findNamed(
   const [id] = titled;
   if (id === undefined) {
     const { queuedRefusal } = await import('./queued.ts');
-    return (await queuedRefusal(runsDir, run, io)) ?? refused('no-run', found.why);
+    return (
+      (await queuedRefusal(runsDir, run, { ...io, db: databaseUrlOf(options, io) })) ??
+      refused('no-run', found.why)
+    );
   }
   if (titled.length === 1) return { id, dir: join(runsDir, id) };
   const ids = titled.slice(0, 5).join(', ') + (titled.length > 5 ? ', …' : '');

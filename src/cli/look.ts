@@ -21,6 +21,7 @@ export const lookVerbs: readonly Verb[] = [
     examples: ['runs --attention'],
     options: () => [
       runsdir(),
+      dbOption(),
       option('--attention', 'list only runs that need attention, each with the next command'),
       json('print the list as JSON'),
       noColor(),
@@ -32,7 +33,7 @@ export const lookVerbs: readonly Verb[] = [
     about: 'Show a run (default: the latest) with its nodes, or an execution: NODE or NODE@N',
     examples: ['show latest verify@3'],
     exits: { 0: 'whatever became of the run' },
-    options: () => looking('print it as JSON'),
+    options: () => [...looking('print it as JSON'), dbOption()],
     load: async () => (await import('./show.ts')).showCommand,
   },
   {
@@ -40,7 +41,7 @@ export const lookVerbs: readonly Verb[] = [
     about: 'Say why a run (default: the latest) failed or waits, with evidence and the next command',
     examples: ['why latest'],
     exits: { 0: 'whatever became of the run' },
-    options: () => looking('print it as JSON'),
+    options: () => [...looking('print it as JSON'), dbOption()],
     load: async () => (await import('./why.ts')).whyCommand,
   },
   {

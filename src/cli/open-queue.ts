@@ -1,7 +1,7 @@
 /** The queue that a command names. */
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Refusal } from '../core/diagnostic.ts';
-import { openQueue } from '../fleet/open-queue.ts';
+import { openQueue, refusedIfAway } from '../fleet/open-queue.ts';
 import { runsDirOf } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import { databaseUrlOf } from './options.ts';
@@ -20,7 +20,7 @@ export async function withQueue<T>(
   const queue = await openQueue(runsDir, where);
   if ('problems' in queue) return queue;
   try {
-    return await work(queue, runsDir);
+    return await refusedIfAway(queue, () => work(queue, runsDir));
   } finally {
     await queue.close();
   }

@@ -74,6 +74,7 @@ export const operateVerbs: readonly Verb[] = [
         milliseconds('--timeout', '1m'),
       ),
       runsdir(),
+      dbOption(),
       json(),
     ],
     load: async () => (await import('./stop.ts')).stopCommand,
@@ -101,6 +102,7 @@ export const operateVerbs: readonly Verb[] = [
     options: () => [
       option('--force', 'remove also runs with undelivered commits, and damaged ones'),
       runsdir(),
+      dbOption(),
       json(),
     ],
     load: async () => (await import('./rm.ts')).rmCommand,
@@ -116,6 +118,7 @@ export const operateVerbs: readonly Verb[] = [
       option('--undelivered', 'remove also runs with undelivered commits'),
       option('--dry-run', 'remove nothing; print what would be removed'),
       runsdir(),
+      dbOption(),
       json(),
     ],
     load: async () => (await import('./rm.ts')).pruneCommand,

@@ -7,6 +7,7 @@ import { jobsNamed } from '../keeper/find-job.ts';
 import { queueReport } from '../keeper/queue-report.ts';
 import { listingOf } from '../run/runs.ts';
 import type { CliIo } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import type { VerbResult } from './verb.ts';
 
 const code = 'run-queued';
@@ -32,11 +33,13 @@ export async function queuedRefusal(
 export async function showQueued(
   { problems: [first] }: Refusal,
   runsDir: string,
-  options: { readonly json?: boolean },
+  options: { readonly db?: string; readonly json?: boolean },
   io: CliIo,
 ): Promise<VerbResult | undefined> {
   if (first?.code !== code) return undefined;
-  const report = await askQueue(runsDir, io, (queue) => queueReport(queue, { ...io, runsDir }));
+  const report = await askQueue(runsDir, { ...io, db: databaseUrlOf(options, io) }, (queue) =>
+    queueReport(queue, { ...io, runsDir }),
+  );
   if (report === undefined || 'problems' in report) return undefined;
   const job = report.jobs.find(({ run_id }) => first.message.startsWith(`run ${run_id} `));
   if (job === undefined) return undefined;

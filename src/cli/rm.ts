@@ -11,9 +11,15 @@ import { namedRun } from '../run/runs.ts';
 import { type RunSummary, summaryOf } from '../run/summary.ts';
 import { findNamed, type NamedRun, runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import type { VerbResult } from './verb.ts';
 
-export type RmOptions = { readonly runsdir?: string; readonly force?: boolean; readonly json?: boolean };
+export type RmOptions = {
+  readonly runsdir?: string;
+  readonly db?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+};
 
 /** Removes the named runs, or none of them if one must not be removed. */
 export async function rmCommand(
@@ -50,10 +56,11 @@ export async function rmCommand(
 }
 
 /** A worker would begin a removed run anew. A queue that cannot be asked may have it. */
-async function keptForQueue(run: NamedRun, { force }: RmOptions, io: CliIo): Promise<Refusal | undefined> {
-  const queued = await askQueue(dirname(run.dir), io, (queue) => queue.get(run.id));
+async function keptForQueue(run: NamedRun, options: RmOptions, io: CliIo): Promise<Refusal | undefined> {
+  const host = { ...io, db: databaseUrlOf(options, io) };
+  const queued = await askQueue(dirname(run.dir), host, (queue) => queue.get(run.id));
   if (queued === undefined) return undefined;
-  if ('problems' in queued) return force === true ? undefined : queued;
+  if ('problems' in queued) return options.force === true ? undefined : queued;
   return usage(
     `run ${run.id} is in the queue (${queued.state}); nothing was removed`,
     `take it out first: factory queue drop ${namedRun(run.dir, io.cwd)}`,
@@ -82,6 +89,7 @@ const reasons: Readonly<Record<Pruned['kept'][number]['why'], string>> = {
 
 export type PruneOptions = {
   readonly runsdir?: string;
+  readonly db?: string;
   /** Milliseconds. */
   readonly older?: number;
   readonly keep?: number;
@@ -104,7 +112,8 @@ export async function pruneCommand(options: PruneOptions, io: CliIo): Promise<Ve
     dryRun,
   };
   const runsDir = runsDirOf(options, io);
-  const queued = await askQueue(runsDir, io, (queue) => queue.list());
+  const host = { ...io, db: databaseUrlOf(options, io) };
+  const queued = await askQueue(runsDir, host, (queue) => queue.list());
   if (queued !== undefined && 'problems' in queued) return queued;
   const ids = new Set(queued?.map(({ job }) => job.run_id));
   const pruned = await pruneRuns(runsDir, { ...rules, queued: ids }, io);

@@ -11,12 +11,14 @@ import { quoteWord } from '../core/policy/words.ts';
 import { needsAttention } from '../run/next-command.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import { storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 import { stateCell, statePaint } from './report/states.ts';
 
 export type RunsOptions = {
   readonly runsdir?: string;
+  readonly db?: string;
   readonly json?: boolean;
   readonly color?: boolean;
   /** Only runs that need attention, each with the next command. */
@@ -32,7 +34,7 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     next: nextAsTyped(run, runsDir, options),
   }));
   const shown = runs.filter((run) => options.attention !== true || run.needs_attention);
-  const queued = await jobsWithoutRun(runsDir, io);
+  const queued = await jobsWithoutRun(runsDir, { ...io, db: databaseUrlOf(options, io) });
   const list = { ...runList(runsDir, runs, shown), ...(queued === undefined ? {} : { queued }) };
   if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
   else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);

@@ -145,7 +145,7 @@ function webOf(
   return {
     ...host,
     ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
-    runs,
+    ...{ runs, db },
     queue: openServedQueue({ ...host, runsDir, env, runs, db }),
     answering: new Set(),
     start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),

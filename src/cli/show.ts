@@ -21,7 +21,12 @@ import { askedText } from './report/question.ts';
 import { foreign, type Paint, painter, rowsText, summary } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
 
-export type ShowOptions = { readonly runsdir?: string; readonly json?: boolean; readonly color?: boolean };
+export type ShowOptions = {
+  readonly runsdir?: string;
+  readonly db?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+};
 
 /** `node` is `NODE` or `NODE@N`; without it the whole run is shown. */
 export async function showCommand(

@@ -1,15 +1,20 @@
 /** `factory stop`: stops a run from any terminal. */
+import { dirname } from 'node:path';
 import { thisUser } from '../app/acts.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
+import { askQueue } from '../app/queued-run.ts';
 import { reportOfStop, stopRun } from '../app/stop.ts';
 import { refused } from '../core/diagnostic.ts';
-import { findNamed } from './find-run.ts';
+import { namedRun } from '../run/runs.ts';
+import { findNamed, type NamedRun } from './find-run.ts';
 import type { CliIo } from './io.ts';
+import { databaseUrlOf } from './options.ts';
 import { runLine } from './report/inspect.ts';
 import type { VerbResult } from './verb.ts';
 
 export type StopOptions = {
   readonly runsdir?: string;
+  readonly db?: string;
   /** Milliseconds. */
   readonly timeout?: number;
   readonly afterNode?: boolean;
@@ -43,6 +48,25 @@ export async function stopCommand(run: string, options: StopOptions, io: CliIo):
     );
   else if (kind === 'stopping') io.out(`run ${found.id} is still stopping\n`);
   else io.out(`${runLine(`run ${found.id}${kind === 'stopped' ? ':' : ' is not running:'}`, row)}\n`);
+  if (kind === 'not_running') await warnOfWorkers(found, options, io);
   if (kind !== 'stopping') return 0;
   return signal.aborted ? 130 : timedOutCode;
+}
+
+/** A run that does not run now may be about to: its job is in the queue, and not held. */
+async function warnOfWorkers(run: NamedRun, options: StopOptions, io: CliIo): Promise<void> {
+  const host = { ...io, db: databaseUrlOf(options, io) };
+  const job = await askQueue(dirname(run.dir), host, (queue) => queue.get(run.id));
+  if (job === undefined) return;
+  if ('problems' in job) {
+    const [first] = job.problems;
+    io.err(
+      `warning: a worker may continue the run, the queue is not known: ${first?.message}; ${first?.fix}\n`,
+    );
+  } else if (job.state !== 'held') {
+    const when = job.state === 'later' ? `at ${job.due_at}` : 'soon';
+    io.err(
+      `warning: a worker continues the run ${when}; to keep it from that: factory queue hold ${namedRun(run.dir, io.cwd)}\n`,
+    );
+  }
 }

@@ -2,10 +2,11 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Environment } from '../core/contracts/process.ts';
-import type { Refusal } from '../core/diagnostic.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Self } from '../platform/process/table.ts';
 import { openFolderQueue } from './folder-queue.ts';
 import { databaseBinding, databaseNeeded } from './postgres-binding.ts';
+import { isAway } from './postgres-connection.ts';
 import { openPostgresQueue } from './postgres-queue.ts';
 import { processName } from './process-name.ts';
 
@@ -38,4 +39,17 @@ export async function openQueue(
   const bound = databaseBinding(runsDir);
   if (bound === undefined) return openFolderQueue(runsDir, { clock, worker });
   return 'problems' in bound ? bound : databaseNeeded(runsDir, bound);
+}
+
+/** A database that goes away while a queue is open is no error of ours: the next command, or request, asks it again. */
+export async function refusedIfAway<T>(
+  { place }: Pick<JobQueue, 'place'>,
+  work: () => Promise<T>,
+): Promise<T | Refusal> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    return refused('queue-away', `${place} does not answer`, 'runs continue without it; start the database');
+  }
 }

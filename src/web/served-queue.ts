@@ -1,9 +1,8 @@
 /** The queue of a runs directory as requests see it: kept open, and read once for all that ask at the same time. */
 import type { JobQueue } from '../core/contracts/job-queue.ts';
-import { type Refusal, refused } from '../core/diagnostic.ts';
+import type { Refusal } from '../core/diagnostic.ts';
 import type { QueueReport } from '../core/records/queue-report.ts';
-import { openQueue, type QueueOptions } from '../fleet/open-queue.ts';
-import { isAway } from '../fleet/postgres-connection.ts';
+import { openQueue, type QueueOptions, refusedIfAway } from '../fleet/open-queue.ts';
 import { watchWorkers } from '../fleet/workers.ts';
 import { type QueueViewHost, queueReport } from '../keeper/queue-report.ts';
 
@@ -35,7 +34,7 @@ export function openServedQueue(host: QueueViewHost & Pick<QueueOptions, 'env' |
   };
   const reading = async (): Promise<QueueReport | Refusal> => {
     const is = await queue();
-    return 'problems' in is ? is : answered(is, () => queueReport(is, watched));
+    return 'problems' in is ? is : refusedIfAway(is, () => queueReport(is, watched));
   };
   return {
     report() {
@@ -57,7 +56,7 @@ export function openServedQueue(host: QueueViewHost & Pick<QueueOptions, 'env' |
       const is = await queue();
       if ('problems' in is) return is;
       try {
-        return await answered(is, () => work(is));
+        return await refusedIfAway(is, () => work(is));
       } finally {
         latest = undefined;
       }
@@ -67,14 +66,4 @@ export function openServedQueue(host: QueueViewHost & Pick<QueueOptions, 'env' |
       if (is !== undefined && !('problems' in is)) await is.close();
     },
   };
-}
-
-/** A database that does not answer is no error of ours: it is asked again by the next request. */
-async function answered<T>({ place }: JobQueue, work: () => Promise<T>): Promise<T | Refusal> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isAway(error)) throw error;
-    return refused('queue-away', `${place} does not answer`, 'runs continue without it; start the database');
-  }
 }

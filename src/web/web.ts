@@ -18,6 +18,8 @@ export type Web = InspectHost & {
   readonly runsDir: string;
   readonly runs: OpenRunList;
   readonly queue: ServedQueue;
+  /** The URL of the database that has the jobs. */
+  readonly db: string | undefined;
   readonly readOnly: boolean;
   readonly env: Environment;
   /** Whom the runs that this server begins notify. */

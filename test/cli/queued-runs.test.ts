@@ -19,12 +19,13 @@ const gates = `digraph g {
 }`;
 
 /** A folder whose run `r` asks a question, and has a job that is held for the reason. */
-async function asking(kind: JobReason) {
+async function asking(kind: JobReason, detach = false) {
   const place = await house({ 'p.dot': gates });
   const env = cleanEnv({ HOME: place.path });
   const factory = (words: readonly string[], flags: Flags = {}) =>
     call(words, flags, { cwd: place.path, env });
-  expect((await factory(['run', 'p.dot'], { runId: 'r' })).code).toBe(75);
+  const ran = await factory(['run', 'p.dot'], { runId: 'r', detach });
+  expect((detach ? await factory(['wait', 'r']) : ran).code).toBe(75);
   const runsDir = join(place.path, '.factory/runs');
   const queue = await openQueue(runsDir, { clock: realClock, env });
   if ('problems' in queue) throw new Error('no queue');
@@ -102,4 +103,24 @@ test('a queued run is neither removed nor pruned', async () => {
   expect(dropped.out).toContain('run r (The r) has left the queue\n  its run stays: factory show r');
   expect(readActs(it.dir).at(-1)).toMatchObject({ what: 'queue', change: 'drop' });
   expect((await it.factory(['rm', 'r'])).err).not.toContain('in the queue');
+});
+
+test('stop says that a worker continues a run which does not run now, unless its job is held', async () => {
+  // A process of its own had the run: this one lives.
+  await using it = await asking('question', true);
+  const held = await it.factory(['stop', 'r']);
+  expect(held).toMatchObject({ code: 0, err: '' });
+  await it.queue.change('r', { target: { dueAt: '2099-01-01T00:00:00.000Z' } });
+  const later = await it.factory(['stop', 'r']);
+  expect(later).toMatchObject({ code: 0, out: expect.stringContaining('run r is not running') });
+  expect(later.err).toBe(
+    'warning: a worker continues the run at 2099-01-01T00:00:00.000Z; to keep it from that: factory queue hold r\n',
+  );
+  await it.queue.change('r', { target: 'now' });
+  expect((await it.factory(['stop', 'r'])).err).toContain('a worker continues the run soon');
+  expect(readActs(it.dir).some(({ what }) => what === 'stop')).toBe(false);
+  expect(await it.factory(['stop', 'later-one'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('run later-one is queued and has not begun (later)'),
+  });
 });
