@@ -1,6 +1,7 @@
 /** Starts runs in the background, where they outlive the process and the terminal that started them. */
 import { basename, join } from 'node:path';
 import * as z from 'zod';
+import { placedMessage } from '../core/diagnostic.ts';
 import { jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -35,8 +36,20 @@ export const reportOfStart = (
   return { schema_version: 1, status, run_id: basename(runDir), run_dir: runDir, log, pid, command };
 };
 
+const placeSchema = once(() =>
+  z.object({ file: z.string(), span: z.object({ start: z.object({ line: z.int(), column: z.int() }) }) }),
+);
+
+/** The message begins with the place of the problem. */
 const problemSchema = once(() =>
-  z.object({ code: z.string(), message: z.string(), fix: z.string().default('') }),
+  z
+    .object({
+      code: z.string(),
+      message: z.string(),
+      fix: z.string().default(''),
+      place: placeSchema().optional(),
+    })
+    .transform(({ place, message, ...rest }) => ({ ...rest, message: placedMessage(message, place) })),
 );
 export type StartProblem = z.infer<ReturnType<typeof problemSchema>>;
 

@@ -1,5 +1,6 @@
 /** `factory queue`: shows the queue, and changes it. */
 import { thisUser } from '../app/acts.ts';
+import { localTime } from '../core/amounts.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { QueueChange, QueueReport } from '../core/records/queue-report.ts';
 import { holdsOf, removeHold } from '../fleet/holds.ts';
@@ -148,7 +149,7 @@ function changeText(
   const what = `run ${run_id} (${title})`;
   switch (answer) {
     case 'moved':
-      return `${what}: ${state === 'later' ? `sleeps until ${due_at}` : state}, priority ${priority}`;
+      return `${what}: ${state === 'later' ? `sleeps until ${localTime(due_at ?? '', io.clock.now())}` : state}, priority ${priority}`;
     case 'held':
       return `${what} is on hold\n  release  ${program} queue move ${run} --now`;
     case 'dropped':
@@ -178,7 +179,7 @@ export async function queueRelease(
   const { agent, model, endpoint, until } = hold;
   const whose = [agent, model, endpoint].filter((word) => word !== '').join(' ');
   io.out(
-    `the hold of ${whose} until ${until} is removed; suspended runs keep their time (resume RUN --now)\n`,
+    `the hold of ${whose} until ${localTime(until, io.clock.now())} is removed; suspended runs keep their time (resume RUN --now)\n`,
   );
   return 0;
 }

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { askQueue, type JobHost } from '../app/queued-run.ts';
+import { localTime } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { jobsNamed } from '../keeper/find-job.ts';
 import { queueReport } from '../keeper/queue-report.ts';
@@ -49,7 +50,7 @@ export async function showQueued(
   }
   const { run_id, title, state, due_at, why, next } = job;
   const lines = [
-    `run ${run_id} (${title}) is queued and has not begun: ${state === 'later' ? `it sleeps until ${due_at}` : state}`,
+    `run ${run_id} (${title}) is queued and has not begun: ${state === 'later' ? `it sleeps until ${localTime(due_at ?? '', io.clock.now())}` : state}`,
     ...(why === '' ? [] : [`  why    ${why}`]),
     `  ${next === '' ? `queue  ${first.fix}` : `next   ${next}`}`,
   ];

@@ -1,7 +1,7 @@
 /** `factory submit`: puts runs into the queue. */
 import { placeWords } from '../app/acts.ts';
 import { typedCommand } from '../app/typed-command.ts';
-import { countedItems } from '../core/amounts.ts';
+import { countedItems, localTime } from '../core/amounts.ts';
 import type { SubmitReport } from '../core/records/queue-report.ts';
 import { type SettingName, settingNames } from '../core/settings/run.ts';
 import type { TypedFlag, TypedFlags } from '../keeper/passed-flags.ts';
@@ -68,18 +68,19 @@ export const submitRequestOf = (names: readonly string[], options: SubmitOptions
 /** So many runs are listed one by one. */
 const mostListed = 20;
 
-function submittedLines({ runs, runs_dir }: SubmitReport, { cwd, called }: CliIo): readonly string[] {
+function submittedLines({ runs, runs_dir }: SubmitReport, { cwd, called, clock }: CliIo): readonly string[] {
   const more = runs.length - mostListed;
   return [
-    ...runs.slice(0, mostListed).map(lineOf),
+    ...runs.slice(0, mostListed).map((run) => lineOf(run, clock.now())),
     ...(more > 0 ? [`… and ${more} more: ${countedItems(runs.length, 'run')}`] : []),
     `  queue  ${typedCommand(called?.program ?? 'factory', ['queue', ...placeWords(runs_dir, cwd)])}`,
   ];
 }
 
-function lineOf({ run_id, title, state, due_at, already }: SubmitReport['runs'][number]): string {
+function lineOf({ run_id, title, state, due_at, already }: SubmitReport['runs'][number], now: Date): string {
   const name = title === '' ? run_id : `${run_id}  ${title}`;
   if (state === 'begun') return `already submitted: ${name} (the run is there)`;
-  const when = state === 'later' ? ` (not before ${due_at})` : state === 'held' ? ' (in order)' : '';
+  const due = due_at === null ? '' : ` (not before ${localTime(due_at, now)})`;
+  const when = state === 'held' ? ' (in order)' : due;
   return `${already ? 'already submitted' : 'queued'}: ${name}${already ? ` (${state})` : when}`;
 }

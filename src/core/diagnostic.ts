@@ -71,6 +71,15 @@ export type Diagnostic = {
   readonly witness?: readonly WitnessStep[];
 };
 
+/** The message behind its place, in one line. */
+export const placedMessage = (
+  message: string,
+  place: { readonly file: string; readonly span: { readonly start: Omit<Position, 'offset'> } } | undefined,
+): string =>
+  place === undefined
+    ? message
+    : `${place.file}:${place.span.start.line}:${place.span.start.column}: ${message}`;
+
 export const hasErrors = (found: readonly Diagnostic[]): boolean => found.some((d) => d.severity === 'error');
 
 /** A code of findings, for people: the rule, the inside of a digraph that breaks it, and the fix. */

@@ -86,7 +86,7 @@ async function sendNotice(job: Job, why: string, settings: KeepSettings, host: K
   if (target === undefined) return;
   const dir = join(settings.runsDir, job.run_id);
   const next = `${host.called?.program ?? 'factory'} queue move ${namedRun(dir, host.cwd)} --now`;
-  await notify(target, dir, { broke: why, next }, { ...host, signal: host.drain });
+  await notify(target, dir, { broke: why, next, title: job.title }, { ...host, signal: host.drain });
 }
 
 /** Logs what schedules have submitted, and notifies of those that need a person. A slow receiver delays nothing. */
@@ -98,7 +98,7 @@ function reportTick({ submitted, problems }: ScheduleTick, settings: KeepSetting
     const target = own ?? settings.notify;
     if (target === undefined) continue;
     const next = `${host.called?.program ?? 'factory'} schedule run ${name}`;
-    const left = { broke: `schedule ${name}: ${text}`, next };
+    const left = { broke: `schedule ${name}: ${text}`, next, title: `schedule ${name}` };
     void notify(target, join(settings.runsDir, name), left, { ...host, signal: host.drain });
   }
 }

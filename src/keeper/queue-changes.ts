@@ -76,7 +76,7 @@ async function changeOf(
   if ('priority' in request) return { priority: request.priority };
   if (due !== undefined) {
     const until = due.toISOString();
-    const reason = reasonOf('not_before', `not before ${until}`, now);
+    const reason = reasonOf('not_before', 'moved to this time', now);
     return { target: { dueAt: until }, reason: { ...reason, until } };
   }
   if (!('to' in request) || request.to === 'now') return { target: 'now', reason: null };

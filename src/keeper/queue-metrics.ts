@@ -50,7 +50,7 @@ const ofReport = (report: QueueReport): readonly Metric[] => [
 ];
 
 function ofJobs({ jobs, counts }: QueueReport): readonly Metric[] {
-  const { needs_person, ...states } = counts;
+  const { needs_person, needs_person_later: _, ...states } = counts;
   const waits = jobs.map(({ waited_ms }) => waited_ms ?? 0);
   const labelled = new Map<string, Sample>();
   const reasons: Record<string, number> = {};
@@ -67,7 +67,7 @@ function ofJobs({ jobs, counts }: QueueReport): readonly Metric[] {
       ...labelled.values(),
     ]),
     gauge('jobs_not_due', 'Jobs that sleep or are held, by reason', by('reason', reasons)),
-    gauge('jobs_needing_person', 'Held jobs that ask a question or cannot continue by themselves', [
+    gauge('jobs_needing_person', 'Jobs that ask a question or cannot continue by themselves', [
       { value: needs_person },
     ]),
     gauge('oldest_wait_seconds', 'How long the due job that waits longest has waited; 0 if none waits', [

@@ -54,7 +54,7 @@ export async function queueReport(
   for (const one of queued) {
     const before = one.state === 'waiting' ? waiting++ : 0;
     const why = whyNotRunning(one, before, facts);
-    const isLooked = one.state === 'running' || one.state === 'held';
+    const isLooked = one.state === 'running' || one.state === 'held' || one.job.reason?.kind === 'question';
     const id = one.job.run_id;
     const run = isLooked && runNames.has(id) ? await runs.row(id) : undefined;
     jobs.push({
@@ -93,7 +93,9 @@ const workerRow = ({
 export function countsOf(jobs: readonly Pick<QueueJobRow, 'state' | 'reason'>[]): QueueReport['counts'] {
   const counts = { running: 0, waiting: 0, later: 0, held: 0 };
   for (const { state } of jobs) counts[state]++;
-  return { ...counts, needs_person: jobs.filter(needsPerson).length };
+  const forPeople = jobs.filter(needsPerson);
+  const asleep = forPeople.filter(({ state }) => state === 'later');
+  return { ...counts, needs_person: forPeople.length, needs_person_later: asleep.length };
 }
 
 function rowOf(queued: QueuedJob, now: Date): Omit<QueueJobRow, 'why' | 'has_run' | 'status' | 'next'> {
@@ -121,9 +123,11 @@ function nextOf(queued: QueuedJob, run: RunRow | undefined, why: string, host: Q
   const program = host.called?.program ?? 'factory';
   if (state === 'waiting' && why === noWorker)
     return typedCommand(program, ['keep', ...placeWords(host.runsDir, host.cwd)]);
+  const isAsked = job.reason?.kind === 'question' && run?.question?.answer === null;
+  if (state === 'later' && isAsked) return run.next;
   if (state !== 'held' || job.reason?.kind === 'after') return '';
   // It waits for a higher limit: moved, it would be held again.
   if (run?.status === 'paused_quota') return run.next;
-  if (job.reason?.kind === 'question' && run?.question?.answer === null) return run.next;
+  if (isAsked) return run.next;
   return `${program} queue move ${namedRun(join(host.runsDir, job.run_id), host.cwd)} --now`;
 }

@@ -4,7 +4,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { thisUser } from '../app/acts.ts';
 import type { ReadPipeline } from '../app/read-pipeline.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
-import { type Diagnostic, type Refusal, refused, wrong } from '../core/diagnostic.ts';
+import { type Diagnostic, placedMessage, type Refusal, refused, wrong } from '../core/diagnostic.ts';
 import { nearestOf } from '../core/nearest.ts';
 import {
   type MissedRule,
@@ -172,7 +172,8 @@ export const submitScheduled =
 const wordsOfProblems = ({ problems }: Refusal): string => {
   const [first, ...more] = problems;
   const rest = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  return `${first?.message ?? ''}${first?.fix === undefined ? '' : `; ${first.fix}`}${rest}`;
+  const message = placedMessage(first?.message ?? '', first?.place);
+  return `${message}${first?.fix === undefined ? '' : `; ${first.fix}`}${rest}`;
 };
 
 /** The schedule of that name, or why there is none. */

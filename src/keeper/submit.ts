@@ -106,7 +106,9 @@ function placed(job: Job, after: string | undefined, due: Date | undefined): Che
   const at = job.submitted_at;
   const until = due?.toISOString();
   const sleeps =
-    until === undefined ? undefined : { kind: 'not_before' as const, text: `not before ${until}`, at, until };
+    until === undefined
+      ? undefined
+      : { kind: 'not_before' as const, text: 'submitted for this time', at, until };
   if (after !== undefined)
     return {
       job: { ...job, after, reason: { kind: 'after', text: `in order behind ${after}`, at } },

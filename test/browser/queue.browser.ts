@@ -13,9 +13,9 @@ inChromium('the queue', (browser) => {
 
   test('every page says how many jobs need a person, and leads to them', async () => {
     await using page = await openPage(browser(), server.url);
-    await page.getByRole('link', { name: 'Queue 2 jobs need a person' }).click();
+    await page.getByRole('link', { name: 'Queue 3 jobs need a person' }).click();
     await page.waitForURL('**/queue');
-    await page.getByRole('heading', { name: 'Needs a person 2' }).waitFor();
+    await page.getByRole('heading', { name: 'Needs a person 3' }).waitFor();
     await page.getByRole('link', { name: 'link checker' }).click();
     await page.waitForURL('**/runs/01M80001ABCDEFGHJKMNPQRS');
   });
@@ -52,7 +52,7 @@ inChromium('the queue', (browser) => {
 
   test('a queue that was never used shows the two commands that use it', async () => {
     const empty = { jobs: [], workers: [], schedules: [], holds: [], caps: [] };
-    const counts = { running: 0, waiting: 0, later: 0, held: 0, needs_person: 0 };
+    const counts = { running: 0, waiting: 0, later: 0, held: 0, needs_person: 0, needs_person_later: 0 };
     await using unused = await madeServer({ runs: 0, events: 0, lines: 0 }, () => ({
       ...madeQueue(Date.now()),
       ...{ ...empty, counts },

@@ -69,7 +69,9 @@ test('a worker executes what is due, in order what follows, and holds what needs
   worker.kill('SIGTERM');
   expect(await worker.ended).toMatchObject({ code: 0 });
   await verified(it, 'r1', 'r2', 'r4');
-  const told = (await it.read('notices'))
+  const told: { readonly run_id: string; readonly status: string; readonly title: string }[] = (
+    await it.read('notices')
+  )
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
@@ -83,6 +85,7 @@ test('a worker executes what is due, in order what follows, and holds what needs
       'r5 paused_answer',
     ]),
   );
+  expect(told.find(({ run_id }) => run_id === 'r3')?.title).toBe(refused?.job.title);
 
   // Answered while no worker runs, by a command that was killed before it moved the job.
   expect(await it.factory(['answer', 'r5', '--choice', 'exit', '--no-resume'])).toMatchObject({ code: 0 });

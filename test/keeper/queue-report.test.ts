@@ -25,7 +25,7 @@ test('the report counts the jobs, and says of each what it waits for and what to
   const made = await report([
     { job: job('soon'), state: 'waiting' },
     {
-      job: job('night', { reason: { kind: 'not_before', text: 'not before 22:00', at: at(-60) } }),
+      job: job('night', { reason: { kind: 'not_before', text: 'submitted for this time', at: at(-60) } }),
       ...{ state: 'later', due_at: at(3600) },
     },
     {
@@ -34,12 +34,28 @@ test('the report counts the jobs, and says of each what it waits for and what to
     },
   ]);
   expect(() => queueReportSchema().parse(made)).not.toThrow();
-  expect(made.counts).toEqual({ running: 0, waiting: 1, later: 1, held: 1, needs_person: 0 });
+  expect(made.counts).toEqual({
+    running: 0,
+    waiting: 1,
+    later: 1,
+    held: 1,
+    needs_person: 0,
+    needs_person_later: 0,
+  });
   expect(made.jobs.map(({ run_id, why, next, due_at }) => [run_id, why, next, due_at])).toEqual([
     ['soon', 'no worker runs', `factory keep --runsdir ${runsDir}`, null],
-    ['night', 'not before 22:00', '', at(3600)],
+    ['night', 'submitted for this time', '', at(3600)],
     ['mine', 'held by ada', `factory queue move mine --runsdir ${runsDir} --now`, null],
   ]);
+});
+
+test('a question with a deadline sleeps until then, and needs a person', async () => {
+  const reason = { kind: 'question', text: 'waits for an answer: Ship it?', at: at(-30) } as const;
+  const made = await report([
+    { job: job('asks', { reason }), state: 'later', due_at: at(3600) },
+    { job: job('waits', { reason }), state: 'held' },
+  ]);
+  expect(made.counts).toMatchObject({ later: 1, held: 1, needs_person: 2, needs_person_later: 1 });
 });
 
 test('the report has the workers of the folder, and what each leaves to others', async () => {

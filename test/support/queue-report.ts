@@ -37,7 +37,11 @@ export function madeQueue(now: number): QueueReport {
       state: 'later',
       reason: 'not_before',
       due_at: at(240),
-      why: 'not before 02:00',
+      why: 'submitted for this time',
+    }),
+    job(9, {
+      ...{ title: 'note', state: 'later', reason: 'question', status: 'paused_answer', due_at: at(1440) },
+      ...{ why: 'waits for an answer: Publish?', next: 'factory answer 01M80009ABCDEFGHJKMNPQRS ask@1' },
     }),
     job(8, {
       ...{ title: 'release', state: 'held', reason: 'question', status: 'paused_answer' },
@@ -59,8 +63,9 @@ export function madeQueue(now: number): QueueReport {
   return {
     ...{ schema_version: 1, at: at(0), runs_dir: '/home/ada/project/.factory/runs', place: 'folder', jobs },
     counts: {
-      ...{ running: 1, waiting: 2, later: 2, held: 4 },
+      ...{ running: 1, waiting: 2, later: 3, held: 4 },
       needs_person: jobs.filter(needsPerson).length,
+      needs_person_later: 1,
     },
     workers: [
       {

@@ -38,7 +38,7 @@ test('a folder whose queue was never used has an empty one, and reading it write
   const answer = await server.json('/api/v1/queue');
   expect(answer).toMatchObject({
     ...{ place: 'folder', jobs: [], workers: [] },
-    counts: { running: 0, waiting: 0, later: 0, held: 0, needs_person: 0 },
+    counts: { running: 0, waiting: 0, later: 0, held: 0, needs_person: 0, needs_person_later: 0 },
   });
 });
 

@@ -20,7 +20,10 @@ import { storedGraph } from '../read-pipeline.ts';
 import { newAnswerToken } from './answer-token.ts';
 
 /** How a process has left a run: with a result, or by an error, with its message. */
-export type RunLeft = { readonly result: RunResult } | { readonly broke: string; readonly next: string };
+export type RunLeft =
+  | { readonly result: RunResult }
+  /** `title`: of a run that has not begun. */
+  | { readonly broke: string; readonly next: string; readonly title?: string };
 
 export type NotifyHost = {
   readonly cwd: string;
@@ -67,7 +70,8 @@ export const isUrl = (target: string): boolean => /^https?:\/\//i.test(target);
 async function factsOf(runDir: string, left: RunLeft, host: NotifyHost) {
   const read = await openRun(runDir).manifest();
   const manifest = read.ok ? read.manifest : undefined;
-  const title = manifest === undefined ? '' : await titleOf(runDir, manifest, storedGraph(manifest));
+  const known = 'title' in left ? (left.title ?? '') : '';
+  const title = manifest === undefined ? known : await titleOf(runDir, manifest, storedGraph(manifest));
   const about = {
     run_id: manifest?.run_id ?? basename(runDir),
     title,

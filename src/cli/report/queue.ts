@@ -18,7 +18,7 @@ type Space = {
   readonly most: number;
 };
 
-/** What runs, waits, sleeps and is held, then what they wait for. */
+/** What needs a person, runs, waits, sleeps and is held, then what they wait for. */
 export function queueLines(report: QueueReport, paint: Paint, space: Space): readonly string[] {
   const now = new Date(report.at);
   const sections = [
@@ -48,26 +48,28 @@ const oneLineKept = (line: string, most: number): string =>
   [...line].length <= most ? line : `${[...line].slice(0, most - 1).join('')}…`;
 
 function countLine({ counts, place, jobs }: QueueReport): string {
-  const { running, waiting, later, held, needs_person } = counts;
+  const { running, waiting, later, held, needs_person: forPeople } = counts;
   const where = place === 'folder' ? '' : ` (${place})`;
   if (jobs.length === 0) return `the queue is empty${where}`;
   const words = [
     ...(running > 0 ? [`${running} running`] : []),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(later > 0 ? [`${later} sleeping`] : []),
-    ...(held > 0
-      ? [
-          `${held} held${needs_person > 0 ? ` (${needs_person} need${needs_person === 1 ? 's' : ''} a person)` : ''}`,
-        ]
-      : []),
+    ...(held > 0 ? [`${held} held`] : []),
   ];
-  return `${words.join(', ')}${where}`;
+  const people = forPeople > 0 ? `; ${forPeople} need${forPeople === 1 ? 's' : ''} a person` : '';
+  return `${words.join(', ')}${people}${where}`;
 }
 
 function jobTable({ jobs }: QueueReport, paint: Paint, { width, most }: Space, now: Date): readonly string[] {
   if (jobs.length === 0) return [];
   const states = ['running', 'waiting', 'later', 'held'] as const;
-  const shown = states.flatMap((state) => jobs.filter((job) => job.state === state).slice(0, most));
+  const shown = [
+    ...jobs.filter(needsPerson).slice(0, most),
+    ...states.flatMap((state) =>
+      jobs.filter((job) => job.state === state && !needsPerson(job)).slice(0, most),
+    ),
+  ];
   const ids = shortIds(shown, width);
   const ranked = jobs.some(({ priority }) => priority !== 0);
   const labelled = jobs.some(({ labels }) => labels.length > 0);
@@ -109,11 +111,18 @@ function shortIds(jobs: readonly QueueJobRow[], width: number | undefined): Read
   return new Map(ids.map((id) => [id, id.slice(0, length)]));
 }
 
-const stateOf = ({ state, due_at }: QueueJobRow, now: Date): string =>
-  state === 'later' && due_at !== null ? `until ${localTime(due_at, now)}` : state;
+function stateOf(job: QueueJobRow, now: Date): string {
+  if (needsPerson(job)) return job.reason === 'question' ? 'needs an answer' : 'needs a person';
+  return untilOf(job, now) ?? job.state;
+}
 
-/** How long a waiting one waits, and a running one is with its worker. */
-function timeOf({ waited_ms, since }: QueueJobRow, now: Date): string {
+const untilOf = ({ state, due_at }: QueueJobRow, now: Date): string | undefined =>
+  state === 'later' && due_at !== null ? `until ${localTime(due_at, now)}` : undefined;
+
+/** How long a waiting one waits, and a running one is with its worker; how long a question has time. */
+function timeOf(job: QueueJobRow, now: Date): string {
+  const { waited_ms, since } = job;
+  if (needsPerson(job)) return untilOf(job, now) ?? '';
   if (waited_ms !== null) return elapsedWords(waited_ms);
   const began = Date.parse(since ?? '');
   return Number.isNaN(began) ? '' : elapsedWords(Math.max(0, now.getTime() - began));

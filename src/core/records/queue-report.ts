@@ -35,9 +35,11 @@ export const queueJobSchema = once(() =>
 );
 export type QueueJobRow = z.infer<ReturnType<typeof queueJobSchema>>;
 
-/** Whether the job waits for a person who has not decided that it should: one who holds or stops a job knows of it. */
+/** Whether the job waits for a person who has not decided that it should: one who holds or stops a job knows of it. A question with a
+ *  deadline sleeps until then. */
 export const needsPerson = ({ state, reason }: Pick<QueueJobRow, 'state' | 'reason'>): boolean =>
-  state === 'held' && (reason === 'question' || reason === 'attention');
+  (state === 'held' && (reason === 'question' || reason === 'attention')) ||
+  (state === 'later' && reason === 'question');
 
 export const queueWorkerSchema = once(() =>
   z.object({
@@ -112,7 +114,10 @@ export const queueReportSchema = once(() =>
     place: z.string().describe('`folder`, or `postgres://HOST/DATABASE`'),
     counts: z.object({
       ...{ running: z.int(), waiting: z.int(), later: z.int(), held: z.int() },
-      needs_person: z.int().describe('Held ones that ask a question, or cannot continue by themselves'),
+      needs_person: z
+        .int()
+        .describe('Held or sleeping ones that ask a question, and held ones that cannot continue'),
+      needs_person_later: z.int().describe('Of those: they sleep until the deadline of their question'),
     }),
     jobs: z.array(queueJobSchema()).describe('Running, waiting in their order, later by time, held'),
     workers: z.array(queueWorkerSchema()),

@@ -18,7 +18,7 @@ export const queueApi: Pick<Handlers, 'queue' | 'queueStream' | 'metrics'> = {
   metrics: async ({ web }) => metricsResponse(await scrapedMetrics(web.queue, web.runs)),
 };
 
-/** The report with at most so many jobs of each state; of held ones, so many that need a person and so many others. */
+/** The report with at most so many jobs of each state, those that need a person counted apart. */
 export function shortened(report: QueueReport, most: number | undefined): QueueReport {
   if (most === undefined) return report;
   const shown = new Map<string, number>();

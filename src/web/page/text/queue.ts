@@ -21,13 +21,13 @@ export interface JobSection {
 /** Jobs under their headings, those that need a person first. Empty sections are left out. */
 export function jobSections({ jobs, counts }: Pick<QueueReport, 'jobs' | 'counts'>): readonly JobSection[] {
   const of = (state: QueueJobRow['state']) => jobs.filter((job) => job.state === state && !needsPerson(job));
-  const { running, waiting, later, held, needs_person } = counts;
+  const { running, waiting, later, held, needs_person, needs_person_later } = counts;
   return [
     { title: 'Needs a person', jobs: jobs.filter(needsPerson), count: needs_person },
     { title: 'Running', jobs: of('running'), count: running },
     { title: 'Waiting', jobs: of('waiting'), count: waiting },
-    { title: 'Sleeping', jobs: of('later'), count: later },
-    { title: 'Held', jobs: of('held'), count: held - needs_person },
+    { title: 'Sleeping', jobs: of('later'), count: later - needs_person_later },
+    { title: 'Held', jobs: of('held'), count: held - (needs_person - needs_person_later) },
   ].filter(({ count }) => count > 0);
 }
 
@@ -42,7 +42,9 @@ export function jobLook({ state, reason }: Pick<QueueJobRow, 'state' | 'reason'>
     case 'waiting':
       return { state: 'waiting', word: 'waiting' };
     case 'later':
-      return { state: 'suspended', word: 'sleeping' };
+      return reason === 'question'
+        ? { state: 'paused_answer', word: 'needs an answer' }
+        : { state: 'suspended', word: 'sleeping' };
     case 'held':
       return reason === 'question'
         ? { state: 'paused_answer', word: 'held, needs an answer' }

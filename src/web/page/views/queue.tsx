@@ -113,7 +113,7 @@ function Jobs({ section: { title, jobs, count }, report }: { section: JobSection
       </ul>
       {jobs.length < count && (
         <p class="more quiet">
-          and {count - jobs.length} more: <code>factory queue</code> lists all
+          and {count - jobs.length} more: <code>factory queue --json</code> lists all
         </p>
       )}
     </section>
