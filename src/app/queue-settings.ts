@@ -11,6 +11,7 @@ import {
   queueSetting,
   queueSettingNames,
 } from '../core/settings/queue.ts';
+import { dropSpendFiles } from '../fleet/day-spend.ts';
 import { changeQueueSettings, readQueueSettings, type SettingsRead } from '../fleet/settings.ts';
 import { openDayBook } from './day-caps.ts';
 
@@ -31,10 +32,12 @@ export async function changeQueueSetting(
   if ('problems' in checked) return checked;
   const now = readQueueSettings(runsDir);
   if (now.kind === 'unreadable') return refused('queue-settings', now.why, now.fix);
-  const settings = await changeQueueSettings(runsDir, (before) =>
-    withChange(baseOf(before, host), change, checked.value),
-  );
-  await openDayBook(runsDir, host.clock).fileUnowned(dayAt(host.clock.now(), settings.time_zone));
+  const next = (before: SettingsRead) => withChange(baseOf(before, host), change, checked.value);
+  const dayOf = ({ time_zone }: QueueSettings) => dayAt(host.clock.now(), time_zone);
+  // A user has removed the settings, and runs have not written what they spent since: their journals say it.
+  if (now.kind === 'none') dropSpendFiles(runsDir, dayOf(next(now)).name);
+  const settings = await changeQueueSettings(runsDir, next);
+  await openDayBook(runsDir, host.clock).fileUnowned(dayOf(settings));
   return { settings };
 }
 

@@ -21,7 +21,7 @@ import { beforeWrite } from '../platform/files/fence.ts';
 import { linkOnce } from '../platform/files/link.ts';
 import { isFolder, namesIn, readPlain } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
-import { isMissing, writeFileAtomic } from '../platform/files/write.ts';
+import { isMissing, removeFile, writeFileAtomic } from '../platform/files/write.ts';
 import { ownerOf } from '../run/lock.ts';
 import { fleetLayout } from './layout.ts';
 
@@ -76,6 +76,17 @@ async function removeOldDays(runsDir: string, today: string): Promise<void> {
     const at = /^\d{4}-\d{2}-\d{2}$/.test(name) ? Date.parse(name) : Number.NaN;
     // Another process may remove it at the same time.
     if (at < oldest) await removeTree(spend.day(name)).catch(() => {});
+  }
+}
+
+/** Removes the files of runs that have journals. For a time before which there were no settings: runs have called models meanwhile, and
+ *  have written none. */
+export function dropSpendFiles(runsDir: string, day: string): void {
+  const { spend } = fleetLayout(runsDir);
+  for (const name of namesIn(spend.day(day))) {
+    const run = name.endsWith('.json') ? name.slice(0, -'.json'.length) : '';
+    if (!runIdForm.test(run)) continue;
+    if (identityOf(layout(join(runsDir, run)).journal) !== undefined) removeFile(spend.run(day, run));
   }
 }
 

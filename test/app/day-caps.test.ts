@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { capsOf } from '../../src/app/day-caps.ts';
+import { changeQueueSetting } from '../../src/app/queue-settings.ts';
 import type { Clock } from '../../src/core/contracts/clock.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { house } from '../support/house.ts';
@@ -206,4 +207,20 @@ test('days older than a month are removed with the first file of a day', async (
     mkdirSync(join(it.folder, 'spend', day), { recursive: true });
   await it.start('r1');
   expect(readdirSync(join(it.folder, 'spend')).sort()).toEqual(['2026-02-26', '2026-03-28', 'notes']);
+});
+
+test('what runs spend while the settings are removed counts once a cap is set again', async () => {
+  await using it = await shift({ max_tokens_day: 1000 }, [used(999), used(500)]);
+  expect((await it.start('r1')).code).toBe(75);
+  expect(it.spent('2026-03-28', 'r1')).toMatchObject({ spent: { tokens: 999 } });
+  // The record of a run that is gone stays.
+  writeFileSync(
+    it.spend('2026-03-28', 'gone'),
+    JSON.stringify({ ...it.spent('2026-03-28', 'r1'), run_id: 'gone' }),
+  );
+  rmSync(join(it.folder, 'queue/settings.json'));
+  expect((await it.resume('r1')).code).toBe(0);
+  const change = { name: 'max_tokens_day', value: '5000', label: undefined };
+  await changeQueueSetting(it.folder, change, { clock: it.clock, zone: 'Europe/Berlin' });
+  expect(await capsOf(it.folder, it.clock)).toMatchObject([{ spent: 999 + 500 + 999 }]);
 });
