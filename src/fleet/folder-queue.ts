@@ -15,6 +15,7 @@ import { jobReader, queuedJob } from './job-file.ts';
 import { byName } from './job-names.ts';
 import { labelPlaces } from './label-places.ts';
 import { fleetLayout } from './layout.ts';
+import { openListeners } from './listeners.ts';
 import { processName } from './process-name.ts';
 import { type JobFile, openQueueFolders } from './queue-folders.ts';
 import { watchWorkers } from './workers.ts';
@@ -49,7 +50,18 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
   const claims = folderClaims({ layout, clock, folders, aside, hands, places, left });
   const readAll = listReader(folders.survey);
   const readOne = queueReader();
-  const stops = new Set<() => void>();
+  const listeners = openListeners((changed) =>
+    noticeChanges(
+      {
+        folders: [queue.wait, queue.later, queue.held, queue.run],
+        of: folders,
+        dueAfter: (ms) => folders.later.jobs().find(({ at }) => at > ms)?.at,
+        clock,
+        every,
+      },
+      changed,
+    ),
+  );
 
   let tidiedAt = Number.NEGATIVE_INFINITY;
   const tidy = async (): Promise<void> => {
@@ -83,22 +95,9 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
       return readOne(() => [folders.find(runId)].flatMap((file) => file ?? []))[0];
     },
     list: async (only) => readAll(only),
-    onChange(changed) {
-      const stop = noticeChanges(
-        {
-          folders: [queue.wait, queue.later, queue.held, queue.run],
-          of: folders,
-          dueAfter: (ms) => folders.later.jobs().find(({ at }) => at > ms)?.at,
-          clock,
-          every,
-        },
-        changed,
-      );
-      stops.add(stop);
-      return stop;
-    },
+    onChange: listeners.add,
     async close() {
-      for (const stop of stops) stop();
+      listeners.close();
       aside.close();
       hands.close();
     },

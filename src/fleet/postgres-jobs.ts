@@ -46,12 +46,11 @@ export function jobCalls(place: Place): Pick<JobQueue, 'submit' | 'cancel' | 'ch
         const [row] = await read(place, boss.getDb(), rows.rowOf(schema), [runId]);
         return row === undefined ? undefined : rows.jobOfRow(row);
       }),
-    list: () =>
-      calls.wait(async () =>
-        rows.byState(
-          (await read(place, boss.getDb(), rows.listAll(schema))).flatMap((row) => rows.jobOfRow(row) ?? []),
-        ),
-      ),
+    list: (only) =>
+      calls.wait(async () => {
+        const found = await read(place, boss.getDb(), rows.listRows(schema, only));
+        return rows.byState(found.flatMap((row) => rows.jobOfRow(row) ?? []));
+      }),
   };
 }
 

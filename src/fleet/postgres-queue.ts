@@ -2,6 +2,7 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { openListeners } from './listeners.ts';
 import { type Boss, loadBoss } from './pg-boss.ts';
 import { type DatabaseAddress, databaseAddress } from './postgres-address.ts';
 import { bind, checkedBinding, databaseBinding, queueNameOf } from './postgres-binding.ts';
@@ -83,24 +84,17 @@ function queueOf(opened: Opened): JobQueue {
     if (binding !== undefined && !('problems' in binding)) name = queueNameOf(binding);
     return name;
   };
-  const ends = new Set<() => void>();
+  const listeners = openListeners((changed) => hearChanges({ boss, schema, name: known, clock }, changed));
   return {
     place,
     ...jobCalls({ boss, schema, calls, bound, name: known }),
     ...(worker === undefined || name === undefined
       ? noWorker
       : workerCalls({ boss, schema, name, worker, clock, calls })),
-    onChange(changed) {
-      const end = hearChanges({ boss, schema, name: known, clock }, changed);
-      ends.add(end);
-      return () => {
-        ends.delete(end);
-        end();
-      };
-    },
+    onChange: listeners.add,
     async close() {
       closed.abort();
-      for (const end of ends) end();
+      listeners.close();
       await boss.stop({ graceful: false });
     },
   };

@@ -40,10 +40,19 @@ const columns = (schema: string) =>
   `id, data, state::text AS state, start_after, started_on,
    start_after <= ${schema}.job_now() AS due, start_after >= '${never}' AS held`;
 
-/** $1 is pg-boss's name of the queue, here and below. */
-export const listAll = (schema: string): string =>
+/** $1 is pg-boss's name of the queue, here and below. All jobs, or those in one state. */
+export const listRows = (schema: string, only?: QueuedJob['state']): string =>
   `SELECT ${columns(schema)} FROM ${schema}.job WHERE name = $1 AND state <= 'active'
+   ${only === undefined ? '' : `AND ${isIn[only](`${schema}.job_now()`)}`}
    ORDER BY priority DESC, created_on, singleton_key`;
+
+/** What `jobOfRow` says of a row, in the database. */
+const isIn: Readonly<Record<QueuedJob['state'], (now: string) => string>> = {
+  running: () => "state = 'active'",
+  waiting: (now) => `state < 'active' AND start_after <= ${now}`,
+  later: (now) => `state < 'active' AND start_after > ${now} AND start_after < '${never}'`,
+  held: () => `state < 'active' AND start_after >= '${never}'`,
+};
 
 /** $2: run id. With `lock`, others wait to change it. */
 export const rowOf = (schema: string, lock: 'lock' | '' = ''): string =>

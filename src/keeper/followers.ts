@@ -59,7 +59,7 @@ export function openReleases(
       const looksForAnswers = began - answersAt >= lookMs.answers;
       if ((!changed || began < nextAt) && !looksForAnswers) return;
       changed = false;
-      const held = (await queue.list('held')).filter(({ state }) => state === 'held');
+      const held = await queue.list('held');
       await releaseFollowers(queue, held);
       if (looksForAnswers) {
         answersAt = began;

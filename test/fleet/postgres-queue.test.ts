@@ -40,6 +40,18 @@ describe.skipIf(here.skipped !== '')(`in PostgreSQL${here.skipped}`, () => {
     expect(ids(await worker.claim(anyJob({ most: 9 })))).toEqual(['a', 'c']);
   });
 
+  test('a worker has three connections, however many of its parts listen', async () => {
+    await using fleet = await fleetHere();
+    const worker = await fleet.open('w');
+    const listeners = () =>
+      fleet.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%QUEUE%'").trim();
+    const ends = [worker.onChange(() => {}), worker.onChange(() => {})];
+    for (const until = Date.now() + 10_000; listeners() === '0' && Date.now() < until; await wait(50));
+    await wait(200);
+    expect(listeners()).toBe('1');
+    for (const end of ends) end();
+  });
+
   test('a worker that was silent for too long has lost its jobs, and changes nothing in them', async () => {
     await using fleet = await fleetHere();
     const [slow, other] = [await fleet.open('slow'), await fleet.open('other')];

@@ -1,7 +1,7 @@
 /** What every queue of jobs keeps, wherever it keeps them. A queue's test opens with it. */
 import { describe, expect, test } from 'vitest';
 import type { ClaimRequest, JobQueue, JobTarget } from '../../src/core/contracts/job-queue.ts';
-import type { Job } from '../../src/core/records/job.ts';
+import type { Job, QueuedJob } from '../../src/core/records/job.ts';
 
 /** Several processes with one queue. */
 export interface TestedFleet extends AsyncDisposable {
@@ -111,6 +111,40 @@ function submissions(make: Make): void {
     await submit(queue, [testJob('b')]);
     await noticed;
     expect(await states(other)).toEqual({ a: 'waiting', b: 'waiting' });
+  });
+
+  test('shows to each that listens, until it listens no more', async () => {
+    await using fleet = await make();
+    const [queue, other] = [await fleet.open(), await fleet.open()];
+    await submit(queue, [testJob('a')]);
+    const heard: string[] = [];
+    const end = other.onChange(() => heard.push('first'));
+    const noticed = new Promise<void>((resolve) => {
+      other.onChange(() => {
+        heard.push('second');
+        resolve();
+      });
+    });
+    end();
+    end();
+    await submit(queue, [testJob('b')]);
+    await noticed;
+    expect(new Set(heard)).toEqual(new Set(['second']));
+  });
+
+  test('are listed by their state', async () => {
+    await using fleet = await make();
+    const [queue, worker] = [await fleet.open(), await fleet.open('w')];
+    await submit(queue, [testJob('runs')]);
+    await claimed(worker, { most: 1 });
+    await submit(queue, [testJob('waits')]);
+    await submit(queue, [testJob('held')], 'held');
+    await submit(queue, [testJob('sleeps')], farOff);
+    const listed = async (state: QueuedJob['state']) => idsOf(await queue.list(state));
+    expect(await listed('running')).toEqual(['runs']);
+    expect(await listed('waiting')).toEqual(['waits']);
+    expect(await listed('later')).toEqual(['sleeps']);
+    expect(await listed('held')).toEqual(['held']);
   });
 }
 
