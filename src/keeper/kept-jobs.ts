@@ -31,9 +31,14 @@ type Kept = { -readonly [K in keyof KeptJob]: KeptJob[K] } & {
   readonly cancel: AbortController;
   /** Its engine is no child of this process. */
   watched: boolean;
+  /** Milliseconds to wait before its next start, once it is known for the moment. */
+  waitMs?: number | undefined;
 };
 
 type Put = Extract<JobStep, { do: 'put' }>;
+
+/** Of so many runs a worker remembers how often it has started them in vain. */
+const mostPlaces = 10_000;
 
 export class KeptJobs {
   private readonly kept = new Map<string, Kept>();
@@ -82,11 +87,13 @@ export class KeptJobs {
       this.host.log('warn', 'another worker has taken the job over', { run: runId });
   }
 
-  /** Whether this worker can execute now what it could not before. */
+  /** Whether this worker can execute now what it could not before, and what has left the queue meanwhile. */
   async reviewLeaves(): Promise<void> {
+    if (this.leaves.size === 0) return;
+    const queued = new Set((await this.queue.list()).map(({ job }) => job.run_id));
     for (const id of [...this.leaves.keys()]) {
-      const why = await whyNotExecutable(this.host.runsDir, id, this.host.env);
-      if (why === undefined) this.leaves.delete(id);
+      const { runsDir, env } = this.host;
+      if (!queued.has(id) || (await whyNotExecutable(runsDir, id, env)) === undefined) this.leaves.delete(id);
     }
   }
 
@@ -111,6 +118,7 @@ export class KeptJobs {
 
   private ended(kept: Kept, moment: EngineMoment): void {
     kept.watched = false;
+    kept.waitMs = undefined;
     kept.moment = moment;
     kept.phase = 'settling';
   }
@@ -129,7 +137,9 @@ export class KeptJobs {
     const { runsDir, clock } = this.host;
     if (drains && moment.at === 'claim') return this.release(kept, 'now');
     const { standing, execution } = await standingOfRun(runsDir, job.run_id, clock);
-    const waitMs = this.waitAfter(kept, execution);
+    // Once: settling may fail, and is then repeated.
+    kept.waitMs ??= this.waitAfter(kept, execution);
+    const { waitMs } = kept;
     const step = nextOfJob(job, standing, moment, { now: clock.now().getTime(), waitMs });
     switch (step.do) {
       case 'start':
@@ -157,7 +167,11 @@ export class KeptJobs {
     if (moment.at !== 'end' && moment.at !== 'refusal') return 0;
     const before = this.places.get(job.run_id);
     const times = before?.execution === execution ? before.times + 1 : 1;
+    // The latest goes last. What other workers have finished would stay for ever.
+    this.places.delete(job.run_id);
     this.places.set(job.run_id, { execution, times });
+    const [oldest] = this.places.keys();
+    if (this.places.size > mostPlaces && oldest !== undefined) this.places.delete(oldest);
     return waitAfterStarts(times);
   }
 
