@@ -8,7 +8,7 @@ import { moveJob } from './job-file.ts';
 import { byBase } from './job-names.ts';
 import type { FleetLayout } from './layout.ts';
 import { type JobFile, leftFolder, type QueueFolders, readWorkerFolder } from './queue-folders.ts';
-import { removeWorkerFile, type Workers } from './workers.ts';
+import { removeDeadWorkers, type Workers } from './workers.ts';
 
 export interface LeftJobs {
   /** Takes the folders of dead workers away from them, and answers their jobs in the order of claims. */
@@ -56,8 +56,7 @@ export function leftJobs(
         if (read !== undefined) owners.add(read.owner);
         else if (name.endsWith(ended)) rmSync(join(queue.run, name), { force: true });
       }
-      for (const { name, standing } of workers.read())
-        if (standing === 'dead' && !owners.has(name)) removeWorkerFile(runsDir, name);
+      removeDeadWorkers(runsDir, workers, (name) => owners.has(name));
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Lets any number of callers hear of changes for the price of one: a queue watches its folders, or listens to its database, once. */
 
-export interface Listeners {
+export interface ChangeListeners {
   /** Calls `changed` at each change until the returned function is called. */
   add(changed: () => void): () => void;
   /** Ends it for all. */
@@ -8,7 +8,7 @@ export interface Listeners {
 }
 
 /** `listen` is called for the first one, and what it returns after the last one. */
-export function openListeners(listen: (changed: () => void) => () => void): Listeners {
+export function openListeners(listen: (changed: () => void) => () => void): ChangeListeners {
   const all = new Set<{ readonly changed: () => void }>();
   let end: (() => void) | undefined;
   const stop = (): void => {

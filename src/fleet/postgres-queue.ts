@@ -11,6 +11,7 @@ import { hearChanges } from './postgres-changes.ts';
 import { connectBoss, connectionProblem } from './postgres-connection.ts';
 import { jobCalls } from './postgres-jobs.ts';
 import { type WorkerCalls, workerCalls } from './postgres-worker.ts';
+import { removeDeadWorkers, watchWorkers } from './workers.ts';
 
 export type PostgresQueueOptions = {
   /** Where pg-boss is looked for, besides next to factory. */
@@ -90,12 +91,30 @@ function queueOf(opened: Opened): JobQueue {
     ...jobCalls({ boss, schema, calls, bound, name: known }),
     ...(worker === undefined || name === undefined
       ? noWorker
-      : workerCalls({ boss, schema, name, worker, clock, calls })),
+      : tidying(runsDir, clock, workerCalls({ boss, schema, name, worker, clock, calls }))),
     onChange: listeners.add,
     async close() {
       closed.abort();
       listeners.close();
       await boss.stop({ graceful: false });
+    },
+  };
+}
+
+/** Milliseconds between two looks for files of workers that have ended. Nothing else removes them: their jobs are the database's. */
+const tidyMs = 60_000;
+
+function tidying(runsDir: string, clock: Clock, calls: WorkerCalls): WorkerCalls {
+  const workers = watchWorkers(runsDir, clock);
+  let tidiedAt = Number.NEGATIVE_INFINITY;
+  return {
+    ...calls,
+    async takeOver(request) {
+      if (clock.monotonic() - tidiedAt >= tidyMs) {
+        tidiedAt = clock.monotonic();
+        removeDeadWorkers(runsDir, workers);
+      }
+      return calls.takeOver(request);
     },
   };
 }

@@ -45,7 +45,9 @@ const workerSchema = once(() =>
     labels: z.array(z.string()).readonly().exactOptional().describe('Without them it takes any job'),
     version: z.string(),
     draining: z.boolean().describe('It takes no jobs any more, and ends when its engines have stopped'),
-    leaves: z.record(z.string(), z.string()).describe('Runs that it cannot execute, each with the reason'),
+    leaves: z
+      .record(z.string(), z.string())
+      .describe('Runs that it cannot execute, each with the reason; a thousand at most'),
   }),
 );
 export type WorkerRecord = z.infer<ReturnType<typeof workerSchema>>;
@@ -90,6 +92,7 @@ export function openWorkerFile(runsDir: string, self: Self, clock: Clock): Worke
         heartbeat,
         heartbeat_at: clock.now().toISOString(),
         ...facts,
+        leaves: Object.fromEntries(Object.entries(facts.leaves).slice(0, mostLeaves)),
       };
       makeFolder(queue.workers);
       // No other process has this name, and the next write replaces what a crash cuts off.
@@ -102,8 +105,18 @@ export function openWorkerFile(runsDir: string, self: Self, clock: Clock): Worke
 
 const temporary = (path: string): string => `${path}.tmp`;
 
-/** Removes the file of a worker that has ended. */
-export function removeWorkerFile(runsDir: string, name: string): void {
+/** Removes the files of workers that have ended, except those that are still needed: who has a job of one on another host judges it by
+ *  its file. */
+export function removeDeadWorkers(
+  runsDir: string,
+  workers: Workers,
+  isNeeded: (name: string) => boolean = () => false,
+): void {
+  for (const { name, standing } of workers.read())
+    if (standing === 'dead' && !isNeeded(name)) removeWorkerFile(runsDir, name);
+}
+
+function removeWorkerFile(runsDir: string, name: string): void {
   const path = fleetLayout(runsDir).queue.worker(name);
   rmSync(path, { force: true });
   rmSync(temporary(path), { force: true });
@@ -158,7 +171,9 @@ function readWorkerFile(path: string): WorkerRecord | undefined {
 }
 
 /** Most bytes of a worker's file. */
-const mostOfWorker = 1_048_576;
+const mostOfWorker = 16 * 1_048_576;
+/** So many runs that it leaves are named: a file that is too long is no sign of life. */
+const mostLeaves = 1000;
 
 /** The same once: a worker on another host is `unknown`. */
 export const readWorkers = (runsDir: string, clock: Clock): readonly WorkerStanding[] =>

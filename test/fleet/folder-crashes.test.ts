@@ -118,6 +118,20 @@ test('a worker of another host is dead after a minute without a heartbeat, and c
   await worker.close();
 });
 
+test('a worker that leaves thousands of runs to others is no dead one', () => {
+  using it = ground();
+  const far = elsewhere();
+  const file = openWorkerFile(it.runsDir, far, it.clock);
+  const why = 'the key of its holdout scenarios is not here'.padEnd(500, '.');
+  const leaves = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`run-${at}`, why]));
+  const workers = watchWorkers(it.runsDir, it.clock);
+  for (let beats = 0; beats < 3; beats++) {
+    file.write({ ...facts, leaves });
+    it.clock.advance(50_000);
+    expect(workers.standingOf(processName(far))).toBe(beats === 0 ? 'unknown' : 'alive');
+  }
+});
+
 test('a job of a dead worker can be removed though no worker lives', async () => {
   using it = ground();
   const dead = it.open(endedProcess());

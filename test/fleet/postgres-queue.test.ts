@@ -8,7 +8,9 @@ import type { JobQueue } from '../../src/core/contracts/job-queue.ts';
 import type { Refusal } from '../../src/core/diagnostic.ts';
 import type { Job, QueuedJob } from '../../src/core/records/job.ts';
 import { openQueue } from '../../src/fleet/open-queue.ts';
+import { openWorkerFile, readWorkers } from '../../src/fleet/workers.ts';
 import { realClock } from '../../src/platform/clock.ts';
+import { livingProcesses } from '../support/living-processes.ts';
 import { postgresForTests, startPostgres, type TestServer } from '../support/postgres.ts';
 import { postgresFleet } from '../support/postgres-fleet.ts';
 import { anyJob, keepsTheQueueContract, testJob } from '../support/queue-contract.ts';
@@ -50,6 +52,21 @@ describe.skipIf(here.skipped !== '')(`in PostgreSQL${here.skipped}`, () => {
     await wait(200);
     expect(listeners()).toBe('1');
     for (const end of ends) end();
+  });
+
+  test('files of workers that have ended are removed', async () => {
+    await using fleet = await fleetHere();
+    const worker = await fleet.open('w');
+    const processes = livingProcesses();
+    const facts = { slots: 1, busy: 0, version: '1', draining: false, leaves: {} };
+    const [gone, lives] = [processes.self('gone'), processes.self('lives')].map((self) =>
+      openWorkerFile(fleet.runsDir, self, realClock),
+    );
+    for (const file of [gone, lives]) file?.write(facts);
+    await processes.kill('gone');
+    await worker.takeOver(anyJob({ most: 1 }));
+    expect(readWorkers(fleet.runsDir, realClock).map(({ name }) => name)).toEqual([lives?.name]);
+    await processes[Symbol.asyncDispose]();
   });
 
   test('a worker that was silent for too long has lost its jobs, and changes nothing in them', async () => {
