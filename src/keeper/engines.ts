@@ -44,7 +44,7 @@ export function startEngine(job: Job, step: Start, signal: AbortSignal, host: En
       () => undefined,
     ),
     end: starting.then(
-      (start) => endOfEngine(step.verb, start),
+      (start) => endOfEngine(step.verb, start, signal),
       (error: unknown) => {
         const problem = {
           code: 'spawn',
@@ -86,12 +86,19 @@ export function noticeTargetOf(
   return word.includes('=') ? word.slice(word.indexOf('=') + 1) : run[at + 1];
 }
 
-async function endOfEngine(verb: Start['verb'], start: DetachedStart): Promise<EngineMoment> {
+async function endOfEngine(
+  verb: Start['verb'],
+  start: DetachedStart,
+  cancel: AbortSignal,
+): Promise<EngineMoment> {
   if (start.kind === 'begun') {
     const { code, signal } = await start.ended;
     return { at: 'end', how: howOf(code, signal), ...(signal === null ? { code } : {}) };
   }
   const { code, signal } = start;
+  // It was interrupted before it could say so.
+  if (cancel.aborted && signal === 'SIGINT')
+    return refusedBy(verb, interrupted, { code: '', message: 'its start was interrupted', fix: '' });
   if (signal === null && (code === 75 || code === interrupted || problemPrinted(start) !== undefined))
     return refusedBy(verb, code, { code: '', ...problemOfStart(start) });
   const how = howOf(code, signal);

@@ -1,6 +1,9 @@
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { engineWords, noticeTargetOf } from '../../src/keeper/engines.ts';
+import { engineWords, noticeTargetOf, startEngine } from '../../src/keeper/engines.ts';
+import { nextOfJob } from '../../src/keeper/job-end.ts';
 import { parsePruneRule } from '../../src/keeper/prune-rule.ts';
+import { testJob } from '../support/queue-contract.ts';
 
 const job = (run: readonly string[], resume: readonly string[] = []) => ({
   run_id: 'r1',
@@ -34,4 +37,21 @@ test('a rule to remove old runs is written in one word', () => {
   });
   for (const bad of ['', 'keep-failed', 'older=soon', 'keep=-1', 'younger=1d'])
     expect(parsePruneRule(bad)).toHaveProperty('fix', 'write it like older=14d,keep=20,keep-failed');
+});
+
+test('an engine that a drain ends before it has begun its run is no crash', async () => {
+  const cancel = new AbortController();
+  const start = async () => {
+    cancel.abort();
+    return { kind: 'ended', code: 1, signal: 'SIGINT', stdout: '', stderr: '' } as const;
+  };
+  const given = { ...testJob('r1'), request: { cwd: tmpdir(), run: ['p.dot'], resume: [] } };
+  const step = { do: 'start', verb: 'run', early: false } as const;
+  const engine = startEngine(given, step, cancel.signal, { runsDir: '/runs', notify: undefined, start });
+  const moment = await engine.end;
+  expect(moment).toMatchObject({ at: 'refusal', code: 130 });
+  expect(moment.failed).toBeUndefined();
+  const facts = { now: 0, waitMs: 0 };
+  for (const standing of [{ kind: 'absent' }, { kind: 'crashed', execution: 'a@1' }] as const)
+    expect(nextOfJob(given, standing, moment, facts)).toMatchObject({ do: 'put', target: 'now', job: given });
 });
