@@ -48,6 +48,35 @@ export function removeEmpty(folder: string): void {
   }
 }
 
+/** Jobs that this process has taken out of a place and, as a disk failed, could put nowhere. */
+export interface StrayJobs {
+  /** Puts one back, now or when the disk works again. */
+  add(path: string, back: string): void;
+  /** Throws while the disk fails still. */
+  putBack(): void;
+}
+
+export function strayJobs(): StrayJobs {
+  const all = new Map<string, string>();
+  const putBack = (): void => {
+    for (const [path, back] of all) {
+      moveJob(path, back);
+      all.delete(path);
+    }
+  };
+  return {
+    add(path, back) {
+      all.set(path, back);
+      try {
+        putBack();
+      } catch {
+        // The failure that made it stray is reported.
+      }
+    },
+    putBack,
+  };
+}
+
 let files = 0;
 
 /** Writes and flushes a file in the folder; answers its path. */
@@ -62,9 +91,14 @@ export async function writeAside(own: OwnFolder, text: string): Promise<string> 
   return path;
 }
 
-/** Puts back what processes that have ended were changing, and removes what they had not finished to write. `isDead` decides by
- *  the name of a process. */
-export function recoverAside({ queue }: FleetLayout, isDead: (processName: string) => boolean): void {
+/** Puts back strays and what processes that have ended were changing, and removes what they had not finished to write. `isDead`
+ *  decides by the name of a process. */
+export function recoverAside(
+  { queue }: FleetLayout,
+  strays: StrayJobs,
+  isDead: (processName: string) => boolean,
+): void {
+  strays.putBack();
   for (const folder of namesIn(queue.aside)) {
     const read = readWorkerFolder(folder);
     if (read === undefined || !(read.left || isDead(read.owner))) continue;

@@ -5,7 +5,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { JobChange, JobQueue } from '../core/contracts/job-queue.ts';
 import type { Job } from '../core/records/job.ts';
 import { makeFolder, syncFolder } from '../platform/files/write.ts';
-import { type OwnFolder, writeAside } from './aside.ts';
+import { type OwnFolder, type StrayJobs, writeAside } from './aside.ts';
 import { placeFor } from './folder-submit.ts';
 import { jobText, moveJob, queuedJob, readJobFile, replaceJob } from './job-file.ts';
 import { readJobName } from './job-names.ts';
@@ -29,6 +29,7 @@ export type Obstacles = {
   readonly release: (file: JobFile & { readonly place: 'run' }) => boolean;
   /** Puts back what processes that have ended were changing. */
   readonly recover: () => void;
+  readonly strays: StrayJobs;
 };
 
 export function folderChanges(
@@ -36,7 +37,7 @@ export function folderChanges(
   aside: OwnFolder,
   folders: QueueFolders,
   clock: Clock,
-  { release, recover }: Obstacles,
+  { release, recover, strays }: Obstacles,
 ): QueueChanges {
   /** Calls `act` with the job that was removed from its folder; it answers undefined where that file was lost meanwhile. */
   const withJob = async (
@@ -55,7 +56,10 @@ export function folderChanges(
         const path = join(aside.path(), changingName(file.place, file.entry.name));
         const found = job === 'gone' || !moveJob(file.path, path) ? 'gone' : readJobFile(path);
         if (typeof found !== 'string') {
-          const answer = await act({ file, job: found, path, place: file.place });
+          const answer = await act({ file, job: found, path, place: file.place }).catch((error: unknown) => {
+            strays.add(path, file.path);
+            throw error;
+          });
           if (answer !== undefined) return answer;
         }
       }

@@ -7,7 +7,7 @@ import { own } from '../core/json.ts';
 import type { Job, QueuedJob } from '../core/records/job.ts';
 import { isFolder } from '../platform/files/read.ts';
 import { isMissing, makeFolder, syncFolder } from '../platform/files/write.ts';
-import { type OwnFolder, writeAside } from './aside.ts';
+import { type OwnFolder, type StrayJobs, writeAside } from './aside.ts';
 import { placeFor } from './folder-submit.ts';
 import { ended, type LeftJobs } from './folder-take-over.ts';
 import { jobText, moveJob, queuedJob, readJobFile, replaceJob } from './job-file.ts';
@@ -25,6 +25,7 @@ export type ClaimParts = {
   readonly hands: OwnFolder;
   readonly places: LabelPlaces;
   readonly left: LeftJobs;
+  readonly strays: StrayJobs;
 };
 
 type Claims = Pick<JobQueue, 'claim' | 'takeOver' | 'extend' | 'overdue' | 'finish' | 'delay'>;
@@ -35,7 +36,6 @@ export function folderClaims(parts: ClaimParts): Claims {
   const { queue } = layout;
   const mine = new Map<string, OwnFile>();
   const taker = jobTaker(parts);
-
   return {
     async claim(request) {
       if (request.most <= 0) return [];
@@ -45,7 +45,8 @@ export function folderClaims(parts: ClaimParts): Claims {
       const jobs: QueuedJob[] = [];
       for (const file of dueJobs(folders, clock)) {
         if (jobs.length >= request.most) break;
-        const got = taker.take(file, fits);
+        const got = await unlessOneIsTaken(jobs, () => taker.take(file, fits));
+        if (got === 'failed') break;
         if (got === undefined) continue;
         mine.set(got.job.run_id, got.file);
         jobs.push(queuedJob(got.file, got.job));
@@ -57,12 +58,11 @@ export function folderClaims(parts: ClaimParts): Claims {
       const jobs: (QueuedJob & { readonly from: string })[] = [];
       for (const { from, ...file } of left.find()) {
         if (jobs.length >= request.most) break;
-        const got = taker.take(file, fits);
+        const got = await unlessOneIsTaken(jobs, () => taker.takeLeft(file, fits));
+        if (got === 'failed') break;
         if (got === undefined) continue;
-        const job = { ...got.job, taken_over: (got.job.taken_over ?? 0) + 1 };
-        if (!(await rewrite(parts, got.file, job))) continue;
-        mine.set(job.run_id, got.file);
-        jobs.push({ ...queuedJob(got.file, job), from });
+        mine.set(got.job.run_id, got.file);
+        jobs.push({ ...queuedJob(got.file, got.job), from });
       }
       return jobs;
     },
@@ -89,15 +89,30 @@ export function folderClaims(parts: ClaimParts): Claims {
       const file = mine.get(job.run_id);
       if (file === undefined) return;
       const { place, name } = placeFor(job, target);
-      if (await rewrite(parts, file, job)) {
+      const isMine = await rewrite(parts, file, job);
+      if (isMine) {
         makeFolder(queue[place]);
         moveJob(file.path, join(queue[place], name));
-        await syncFolder(queue[place]);
       }
+      // Before anything else can fail: called again, it must not make the file anew.
       mine.delete(job.run_id);
       places.release(job.run_id);
+      if (isMine) await syncFolder(queue[place]);
     },
   };
+}
+
+/** Of several jobs the first that cannot be taken is an error, a later one ends the claim: what was taken is the worker's. */
+async function unlessOneIsTaken<T>(
+  before: readonly unknown[],
+  take: () => T | Promise<T>,
+): Promise<T | 'failed'> {
+  try {
+    return await take();
+  } catch (error) {
+    if (before.length === 0) throw error;
+    return 'failed';
+  }
 }
 
 /** Replaces the record of a job that this worker has; false where it has it no more. */
@@ -139,7 +154,9 @@ function* dueJobs({ wait, later }: QueueFolders, clock: Clock): Generator<JobFil
 /** The caps that a job counts for, or undefined where the worker may not take it now. */
 type Fits = (file: JobFile) => LabelCaps | undefined;
 
-function fitting(request: ClaimRequest, places: LabelPlaces): Fits & { readonly again: () => void } {
+type Fitting = Fits & { readonly again: () => void };
+
+function fitting(request: ClaimRequest, places: LabelPlaces): Fitting {
   const full = new Map<string, boolean>();
   const isFull = (label: string, cap: number): boolean => {
     const known = full.get(label) ?? places.isFull(label, cap);
@@ -171,13 +188,16 @@ function labelsOf({ entry, path }: JobFile): readonly string[] | undefined {
   return typeof job === 'string' ? undefined : job.labels;
 }
 
+type Taken = { readonly file: OwnFile; readonly job: Job };
+
 /** Takes jobs into the hands of this worker. */
-function jobTaker({ layout, clock, folders, hands, places }: ClaimParts) {
+function jobTaker(parts: ClaimParts) {
+  const { layout, clock, folders, hands, places, strays } = parts;
   const { queue } = layout;
   /** Those that this version cannot read are left to others. */
   const unreadable = new Set<string>();
-  return {
-    take(file: JobFile, fits: ReturnType<typeof fitting>): { file: OwnFile; job: Job } | undefined {
+  const taker = {
+    take(file: JobFile, fits: Fitting): Taken | undefined {
       const { entry } = file;
       const caps = unreadable.has(entry.base) ? undefined : fits(file);
       if (caps === undefined) return undefined;
@@ -198,9 +218,14 @@ function jobTaker({ layout, clock, folders, hands, places }: ClaimParts) {
         return undefined;
       }
       fits.again();
-      if (caps.size > 0 && !places.take(entry.runId, caps)) {
-        moveJob(path, back);
-        return undefined;
+      try {
+        if (caps.size > 0 && !places.take(entry.runId, caps)) {
+          moveJob(path, back);
+          return undefined;
+        }
+      } catch (error) {
+        strays.add(path, back);
+        throw error;
       }
       return {
         file: {
@@ -212,5 +237,19 @@ function jobTaker({ layout, clock, folders, hands, places }: ClaimParts) {
         job,
       };
     },
+    /** Takes a job of a dead worker, and counts that in it. */
+    async takeLeft(left: JobFile, fits: Fitting): Promise<Taken | undefined> {
+      const got = taker.take(left, fits);
+      if (got === undefined) return undefined;
+      const { file } = got;
+      const job = { ...got.job, taken_over: (got.job.taken_over ?? 0) + 1 };
+      try {
+        return (await rewrite(parts, file, job)) ? { file, job } : undefined;
+      } catch (error) {
+        strays.add(file.path, join(queue.wait, file.entry.base));
+        throw error;
+      }
+    },
   };
+  return taker;
 }

@@ -5,7 +5,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import type { QueuedJob } from '../core/records/job.ts';
 import { realEvery } from '../platform/clock.ts';
 import { type Self, thisProcess } from '../platform/process/table.ts';
-import { ownFolder, recoverAside } from './aside.ts';
+import { ownFolder, recoverAside, strayJobs } from './aside.ts';
 import { folderChanges } from './folder-change.ts';
 import { folderClaims } from './folder-claims.ts';
 import { noticeChanges } from './folder-notices.ts';
@@ -43,11 +43,12 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
   const folders = openQueueFolders(layout);
   const workers = watchWorkers(runsDir, clock, self);
   const left = leftJobs(runsDir, layout, folders, workers);
-  const recover = () => recoverAside(layout, (name) => workers.standingOf(name) === 'dead');
-  const changes = folderChanges(layout, aside, folders, clock, { release: left.release, recover });
+  const strays = strayJobs();
+  const recover = () => recoverAside(layout, strays, (name) => workers.standingOf(name) === 'dead');
+  const changes = folderChanges(layout, aside, folders, clock, { release: left.release, recover, strays });
   const submitted = submissions(layout, aside, folders, clock);
   const places = labelPlaces(layout, aside, folders.running);
-  const claims = folderClaims({ layout, clock, folders, aside, hands, places, left });
+  const claims = folderClaims({ layout, clock, folders, aside, hands, places, left, strays });
   const readAll = listReader(folders.survey);
   const readOne = queueReader();
   const listeners = openListeners((changed) =>
@@ -82,6 +83,7 @@ export function openFolderQueue(runsDir: string, options: FolderQueueOptions): J
     place: 'folder',
     submit: submitted.submit,
     claim: ofWorker(async (request) => {
+      strays.putBack();
       await tidy();
       return claims.claim(request);
     }),

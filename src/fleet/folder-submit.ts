@@ -120,6 +120,10 @@ function readSubmitted(path: string): Submitted | undefined {
   return { path, job, target: to === 'now' || to === 'held' ? to : { dueAt: to } };
 }
 
+/** Jobs under the names of their runs, which come before the rest of their submissions. */
+const byRunFirst = (a: string, b: string): number =>
+  Number(b.endsWith('.json')) - Number(a.endsWith('.json')) || (a < b ? -1 : 1);
+
 /** Looks for what no process has moved for some time, and moves it on. */
 function leftBehind(
   { queue }: FleetLayout,
@@ -132,7 +136,9 @@ function leftBehind(
     const now = clock.monotonic();
     for (const name of seen.keys()) if (!names.includes(name)) seen.delete(name);
     for (const name of names) if (!seen.has(name)) seen.set(name, now);
-    const old = names.filter((name) => now - (seen.get(name) ?? now) >= patienceMs);
+    // With what is old all goes on: the jobs of one submission may have been moved on one after another.
+    const isOld = names.some((name) => now - (seen.get(name) ?? now) >= patienceMs);
+    const old = isOld ? [...names].sort(byRunFirst) : [];
     const paths = (name: string): string[] => {
       const path = join(queue.submitted, name);
       return name.endsWith('.json') ? [path] : namesIn(path).map((one) => join(path, one));

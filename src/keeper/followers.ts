@@ -9,6 +9,8 @@ import { isAnswered } from './run-standing.ts';
 async function releaseFollowers(queue: ReleasedQueue, held: readonly QueuedJob[]): Promise<void> {
   const there = new Set(held.map(({ job }) => job.run_id));
   for (const { job } of held) {
+    // A job without a reason was on its way out of here when a disk failed, or the process that moved it was killed.
+    if (job.reason === undefined) await queue.change(job.run_id, { target: 'now' });
     if (job.reason?.kind !== 'after') continue;
     const { after } = job;
     // Of many in a row only the first one's predecessor is asked for.

@@ -73,6 +73,24 @@ test('a submission that a process had begun when it ended is finished by a worke
   await worker.close();
 });
 
+test('jobs in order appear together, wherever their submission was killed', async () => {
+  using it = ground();
+  const worker = it.open(thisProcess());
+  await worker.submit([{ job: testJob('before'), target: 'now' }]);
+  const batch = join(it.queue.submitted, `${processName(endedProcess())}~1~1`);
+  mkdirSync(batch);
+  const text = (id: string, submitted_to: string) => JSON.stringify({ ...testJob(id), submitted_to });
+  writeFileSync(join(batch, '000000.json'), text('z1', 'now'));
+  writeFileSync(join(batch, '000001.json'), text('z2', 'held'));
+  await worker.claim(anyJob({ leaves: new Set(['before']) }));
+  // Seen first with both, then killed with one on its way.
+  renameSync(join(batch, '000000.json'), join(it.queue.submitted, 'z1.json'));
+  it.clock.advance(6000);
+  await worker.claim(anyJob({ leaves: new Set(['before', 'z1']) }));
+  expect((await worker.list()).map(({ job }) => job.run_id)).toEqual(['before', 'z1', 'z2']);
+  await worker.close();
+});
+
 test('a place of a label whose job has gone is free', async () => {
   using it = ground();
   const worker = it.open(thisProcess());
@@ -185,4 +203,26 @@ test('of a folder that cannot be written the jobs are listed; a change says whic
   await expect(queue.change('a', { priority: 1 })).rejects.toThrow(it.queue.aside);
   await expect(queue.submit([{ job: testJob('b'), target: 'now' }])).rejects.toThrow(it.queue.aside);
   expect(await queue.list()).toHaveLength(1);
+});
+
+test('a job that a disk keeps a living process from changing, taking or giving a place is there when the disk works again', async () => {
+  using it = ground();
+  const worker = it.open(thisProcess());
+  await worker.submit([{ job: testJob('a', { labels: ['l'] }), target: 'held' }]);
+  // In place of folders: no file can be made there.
+  const broken = async (path: string, call: () => Promise<unknown>) => {
+    rmSync(path, { recursive: true, force: true });
+    writeFileSync(path, '');
+    await expect(call()).rejects.toThrow(path);
+    rmSync(path);
+  };
+  await broken(it.queue.wait, () => worker.change('a', { target: 'now' }));
+  expect(await worker.get('a')).toMatchObject({ state: 'held' });
+  expect(await worker.change('a', { target: 'now' })).toMatchObject({ kind: 'done' });
+
+  const request = anyJob({ mostOfLabel: { l: 1 } });
+  await broken(it.queue.labels, () => worker.claim(request));
+  expect(await worker.get('a')).toMatchObject({ state: 'waiting' });
+  expect((await worker.claim(request)).map(({ job }) => job.run_id)).toEqual(['a']);
+  await worker.close();
 });
