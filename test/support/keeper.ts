@@ -52,10 +52,10 @@ export type TestQueue = {
   move(id: string): Promise<void>;
 };
 
-/** The queue of the default runs directory of a home, for a test. */
-export async function queueOf(it: Home): Promise<TestQueue> {
+/** The queue of the default runs directory of a home, for a test; by default it is in the folder. */
+export async function queueOf(it: Home, db?: string): Promise<TestQueue & AsyncDisposable> {
   const runsDir = join(it.path, '.factory/runs');
-  const queue = await openQueue(runsDir, { clock: realClock, env: {} });
+  const queue = await openQueue(runsDir, { clock: realClock, env: {}, db, cwd: it.path });
   if ('problems' in queue) throw new Error(JSON.stringify(queue));
   const now = () => realClock.now().toISOString();
   return {
@@ -74,5 +74,6 @@ export async function queueOf(it: Home): Promise<TestQueue> {
     async move(id) {
       await queue.change(id, { target: 'now', reason: null });
     },
+    [Symbol.asyncDispose]: () => queue.close(),
   };
 }
