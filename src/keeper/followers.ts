@@ -6,7 +6,11 @@ import type { QueuedJob } from '../core/records/job.ts';
 import { isAnswered } from './run-standing.ts';
 
 /** Makes the jobs due whose predecessor is in the queue no more, whatever became of it. Safe with others who do the same. */
-async function releaseFollowers(queue: ReleasedQueue, held: readonly QueuedJob[]): Promise<void> {
+async function releaseFollowers(
+  queue: ReleasedQueue,
+  held: readonly QueuedJob[],
+  clock: Clock,
+): Promise<void> {
   const there = new Set(held.map(({ job }) => job.run_id));
   for (const { job } of held) {
     // A job without a reason was on its way out of here when a disk failed, or the process that moved it was killed.
@@ -15,7 +19,9 @@ async function releaseFollowers(queue: ReleasedQueue, held: readonly QueuedJob[]
     const { after } = job;
     // Of many in a row only the first one's predecessor is asked for.
     if (after !== undefined && (there.has(after) || (await queue.get(after)) !== undefined)) continue;
-    await queue.change(job.run_id, { target: 'now', reason: null });
+    // It waits from now on, not since it was submitted.
+    const reason = { ...job.reason, at: clock.now().toISOString() };
+    await queue.change(job.run_id, { target: 'now', reason });
   }
 }
 
@@ -62,7 +68,7 @@ export function openReleases(
       if ((!changed || began < nextAt) && !looksForAnswers) return;
       changed = false;
       const held = await queue.list('held');
-      await releaseFollowers(queue, held);
+      await releaseFollowers(queue, held, clock);
       if (looksForAnswers) {
         answersAt = began;
         await releaseAnswered(queue, held, runsDir);
