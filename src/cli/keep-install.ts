@@ -40,7 +40,8 @@ export async function installWorker(
     return usage(`--install: ${service.path} is there, and was not written by factory`, 'move it away');
   try {
     makeFolder(dirname(service.path));
-    await writeFileAtomic(service.path, service.text, { mode: 0o644 });
+    // The target of notices may have a secret in its path.
+    await writeFileAtomic(service.path, service.text, { mode: 0o600 });
   } catch (error) {
     return usage(`--install: ${service.path} cannot be written: ${systemWords(error)}`, 'check the folder');
   }
