@@ -5,7 +5,6 @@ import { bundledPipelines, pipelinePath } from '../app/pipelines.ts';
 import { type Diagnostic, type Refusal, wrong } from '../core/diagnostic.ts';
 import { nearest } from '../core/nearest.ts';
 import { packageRoot } from '../platform/package.ts';
-import { byWord } from '../run/runs.ts';
 
 export type Source = {
   /** The path of the pipeline, as its reader takes it. */
@@ -77,13 +76,16 @@ const specSource = (spec: string, cwd: string): Source => ({
   spec,
 });
 
+/** `2-mail.md` comes before `10-login.md`. */
+const byNumberedName = new Intl.Collator('en', { numeric: true }).compare;
+
 function specsIn(name: string, cwd: string): Found {
   const folder = resolve(cwd, name);
   const files = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => !entry.name.startsWith('.') && specEnds.some((end) => entry.name.endsWith(end)))
     .filter((entry) => kindAt(join(folder, entry.name)) === 'file')
     .map((entry) => entry.name)
-    .sort(byWord);
+    .sort(byNumberedName);
   if (files.length === 0)
     return no(
       `the folder ${name} has no specs`,

@@ -67,6 +67,13 @@ test('a pipeline, a spec and the specs of a folder are queued in their order, wi
   );
 });
 
+test('numbered specs of a folder are queued in the order of their numbers', async () => {
+  mkdirSync(join(top, 'parts'));
+  for (const name of ['10-c.md', '2-b.md', '1-a.md']) writeFileSync(join(top, 'parts', name), 'It rings.\n');
+  const { runs } = await submitted(['parts'], { inOrder: true });
+  expect(runs.map(({ title }) => title)).toEqual(['1-a.md', '2-b.md', '10-c.md']);
+});
+
 test('flags are passed on as they were typed, those with paths as absolute ones', async () => {
   writeFileSync(
     join(top, 'prices.json'),
