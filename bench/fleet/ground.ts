@@ -14,7 +14,7 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-export function groundOf(runsDir: string, db: string | undefined, project: string): Ground {
+export function groundOf(runsDir: string, db: string | undefined, boss: string): Ground {
   const opened: JobQueue[] = [];
   return {
     runsDir,
@@ -26,7 +26,7 @@ export function groundOf(runsDir: string, db: string | undefined, project: strin
         env: process.env,
         worker,
         db,
-        cwd: project,
+        cwd: boss,
       });
       if ('problems' in queue) throw new Error(queue.problems.map(({ message }) => message).join('\n'));
       opened.push(queue);

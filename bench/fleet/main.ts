@@ -1,7 +1,9 @@
 /** `npm run bench:fleet -- [--quick] [--only CASE,…] [--workers N]`: what the queue of jobs costs, in a folder, and in the database of FACTORY_BENCH_DB. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { migrateDatabase } from '../../src/fleet/postgres-migration.ts';
+import { realClock } from '../../src/platform/clock.ts';
 import { asleep, claims, due, idle, submissions } from './cases.ts';
 import { type Ground, groundOf } from './ground.ts';
 import { crowd, worker } from './workers.ts';
@@ -35,7 +37,8 @@ async function measureAll(): Promise<void> {
     console.log(`\n${db === undefined ? `in a folder below ${tmpdir()}` : 'in PostgreSQL'}, ${load()}`);
     for (const [, measured] of asked) {
       const folder = mkdtempSync(join(tmpdir(), 'factory-fleet-'));
-      const ground: Ground = groundOf(folder, db, process.argv[2] ?? '');
+      const boss = process.env['FACTORY_TEST_PG_BOSS'] ?? process.argv[2] ?? '';
+      const ground: Ground = groundOf(folder, db && (await freshSchema(db, folder, boss)), boss);
       try {
         for (const line of await measured(ground, size)) console.log(`  ${line}  (${load()})`);
       } finally {
@@ -44,4 +47,14 @@ async function measureAll(): Promise<void> {
       }
     }
   }
+}
+
+/** A schema has the queue of one runs directory. */
+async function freshSchema(url: string, folder: string, cwd: string): Promise<string> {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '_');
+  const fresh = `${url}${url.includes('?') ? '&' : '?'}schema=${name}`;
+  await migrateDatabase(fresh, { cwd, clock: realClock });
+  return fresh;
 }

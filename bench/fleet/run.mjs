@@ -4,12 +4,12 @@
  *      npm run bench:fleet -- [--quick] [--only CASE,…] [--workers N] */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const project = resolve(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'factory-bench-'));
+// Below the project: the script looks for its package, and next to that for pg-boss.
+const folder = mkdtempSync(join(project, 'node_modules/.factory-bench-'));
 const outfile = join(folder, 'fleet.mjs');
 try {
   await build({
