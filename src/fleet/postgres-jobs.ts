@@ -75,7 +75,9 @@ const changeRow = (
     inTransaction(place.boss, async (db): Promise<JobChange> => {
       const { schema } = place;
       const name = place.name();
-      const [row] = await read(place, db, rows.rowOf(schema, 'lock'), [runId]);
+      const locked = async () => (await read(place, db, rows.rowOf(schema, 'lock'), [runId]))[0];
+      // A worker that puts the job back replaces its row: who waited for that one finds none, and the next statement the new one.
+      const row = (await locked()) ?? (await locked());
       const before = row === undefined ? undefined : rows.jobOfRow(row);
       if (row === undefined || before === undefined || name === undefined) return { kind: 'none' };
       if (row.state === 'active') return { kind: 'elsewhere', job: before };

@@ -42,6 +42,21 @@ describe.skipIf(here.skipped !== '')(`in PostgreSQL${here.skipped}`, () => {
     expect(ids(await worker.claim(anyJob({ most: 9 })))).toEqual(['a', 'c']);
   });
 
+  test('a change that waits for a job to be put back finds it', async () => {
+    await using fleet = await fleetHere();
+    const [worker, person] = [await fleet.open('w'), await fleet.open('p')];
+    await worker.submit(now(testJob('a')));
+    for (let round = 0; round < 50; round++) {
+      await worker.claim(anyJob({ most: 1 }));
+      const [, changed] = await Promise.all([
+        worker.delay(testJob('a'), 'now'),
+        person.change('a', { priority: 1 }),
+      ]);
+      expect(changed.kind).not.toBe('none');
+      await person.change('a', { priority: 0 });
+    }
+  });
+
   test('a worker has three connections, however many of its parts listen', async () => {
     await using fleet = await fleetHere();
     const worker = await fleet.open('w');
