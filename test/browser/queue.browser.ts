@@ -41,9 +41,7 @@ inChromium('the queue', (browser) => {
   test('j and k walk through the jobs, and Enter opens the run', async () => {
     await using page = await openPage(browser(), `${server.url}/queue`);
     await page.getByText('crashed twice in verify@2').waitFor();
-    await page.keyboard.press('j');
-    await page.keyboard.press('j');
-    await page.keyboard.press('Enter');
+    for (const key of ['j', 'j', 'j', 'Enter']) await page.keyboard.press(key);
     await page.waitForURL('**/runs/01M80002ABCDEFGHJKMNPQRS');
     await page.keyboard.press('g');
     await page.keyboard.press('q');
