@@ -81,7 +81,7 @@ async function fetchDue(
     const options = { db, batchSize, includeMetadata: true, ignoreGroups: groups.full() };
     const some = (await boss.fetch(name, options)) as unknown as readonly FetchedRow[];
     for (const { groupId, data } of some) {
-      // Left by a dead worker, or submitted with labels that nobody had, since the looks above.
+      // Left by a dead worker, or submitted with labels that no worker had, since the looks above.
       if (data.worker !== undefined || (groupId !== null && groups.isFull(groupId)))
         throw new ChangedMeanwhile();
       if (groupId !== null) groups.add(groupId);

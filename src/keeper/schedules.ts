@@ -1,9 +1,11 @@
 /** What people do with schedules: make, list, pause, resume, run and remove them. */
+
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { thisUser } from '../app/acts.ts';
 import type { ReadPipeline } from '../app/read-pipeline.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
+import { localZone } from '../core/days.ts';
 import { type Diagnostic, placedMessage, type Refusal, refused, wrong } from '../core/diagnostic.ts';
 import { nearestOf } from '../core/nearest.ts';
 import {
@@ -60,7 +62,7 @@ export async function createSchedule(
   const badName = scheduleNameProblem(name);
   if (badName !== undefined)
     problems.push(wrong('usage', `--name: ${badName}`, 'for example --name nightly'));
-  const read = cronTimes(request.cron, request.zone ?? machineZone());
+  const read = cronTimes(request.cron, request.zone ?? localZone());
   if ('problem' in read) problems.push(read.problem);
   const times = 'problem' in read ? undefined : read;
   const now = clock.now();
@@ -80,8 +82,6 @@ export async function createSchedule(
   if (!(await addSchedule(runsDir, schedule))) return nameInUse(name);
   return { schedule, next, found: checked.found, warnings: checked.warnings };
 }
-
-const machineZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** `specs/report.md` → `report`. */
 const nameOfSource = (source: string): string => basename(source, extname(source)).replace(/[^\w.-]+/g, '-');
