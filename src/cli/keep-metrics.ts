@@ -1,5 +1,5 @@
 /** `factory keep --metrics ADDRESS`: the metrics of the runs directory, next to the worker. */
-import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
+import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';

@@ -1,6 +1,6 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { placeWords } from '../app/acts.ts';
-import { inspectRows, runList } from '../app/inspect/rows.ts';
+import { inspectRows, runList } from '../app/inspect/run-list.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
 import { jobsWithoutRun } from '../app/queued-run.ts';

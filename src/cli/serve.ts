@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
-import { type OpenRunList, openRunList } from '../app/inspect/rows.ts';
+import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { flagWords } from '../app/typed-command.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';

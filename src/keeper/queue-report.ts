@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { placeWords } from '../app/acts.ts';
 import { capsOf } from '../app/day-caps.ts';
-import { type InspectHost, type OpenRunList, openRunList } from '../app/inspect/rows.ts';
+import type { InspectHost } from '../app/inspect/rows.ts';
+import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';

@@ -1,6 +1,6 @@
 /** The server of `keep --metrics`: the metrics, and nothing else. */
 import { Hono } from 'hono';
-import type { OpenRunList } from '../app/inspect/rows.ts';
+import type { OpenRunList } from '../app/inspect/run-list.ts';
 import { metricsText, metricsType } from '../keeper/metrics-text.ts';
 import { queueMetrics, runCounts } from '../keeper/queue-metrics.ts';
 import { packageVersion } from '../platform/package.ts';

@@ -1,21 +1,19 @@
-/** Runs as rows of a list. */
+/** A run as a row of a list. */
 
-import { statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
 import { nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
-import { type Context, isPaused } from '../../core/outcome.ts';
+import type { Context } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
-import { jsonOf, namedRun, runIds } from '../../run/runs.ts';
+import { isRun, jsonOf, namedRun } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
-import type { RunList } from '../answers.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
@@ -58,79 +56,27 @@ const madeSchema = once(() =>
   }),
 );
 
-/** The runs of a directory, newest first. */
-export const inspectRows = async (runsDir: string, host: InspectHost): Promise<readonly RunRow[]> =>
-  openRunList(runsDir, host).rows();
-
 /** The row of the run in `dir`; undefined if there is none. */
-export const inspectRow = async (dir: string, host: InspectHost): Promise<RunRow | undefined> =>
-  openRunList(resolve(dir, '..'), host).row(basename(resolve(dir)));
-
-/** A list of runs for a process that asks often: a run is read again only when one of its files has changed, or while it
- *  runs. */
-export interface OpenRunList {
-  /** All runs, newest first. */
-  rows(): Promise<readonly RunRow[]>;
-  /** One of them, by the name of its folder; undefined if there is no such run. */
-  row(name: string): Promise<RunRow | undefined>;
+export async function inspectRow(dir: string, host: InspectHost): Promise<RunRow | undefined> {
+  const path = resolve(dir);
+  return (await isRun(path)) ? (await openRowReader(host)(basename(path), path)).row : undefined;
 }
 
-type Known = { readonly is: string; readonly row: RunRow };
+/** A row, and when it is out of date. */
+export type ReadRow = {
+  readonly row: RunRow;
+  /** Milliseconds since 1970 at which the row says something else although no file of the run has changed. */
+  readonly until?: number;
+};
 
-export function openRunList(runsDir: string, host: InspectHost): OpenRunList {
-  const known = new Map<string, Known>();
+/** Reads the row of the run in `dir`, which is there; a run that cannot be read is a row, too. One reader for many runs: most have
+ *  their pipeline in common. */
+export type RowReader = (name: string, dir: string) => Promise<ReadRow>;
+
+export function openRowReader(host: InspectHost): RowReader {
   const graphs = openGraphs();
-  const row = async (name: string): Promise<RunRow | undefined> => {
-    const dir = join(runsDir, name);
-    const before = known.get(name);
-    const is = identityOf(dir);
-    if (is === undefined) return undefined;
-    if (before !== undefined && before.is === is && before.row.status !== 'running') return before.row;
-    const read = await readRow(name, dir, host, graphs).catch((error: unknown) =>
-      unreadableRow(name, dir, error),
-    );
-    known.set(name, { is: identityOf(dir) ?? '', row: read });
-    return read;
-  };
-  return {
-    row,
-    async rows() {
-      const names = await runIds(runsDir);
-      const there = new Set(names);
-      for (const name of known.keys()) if (!there.has(name)) known.delete(name);
-      const rows: RunRow[] = [];
-      // One after the other: a directory of thousands of runs must not open thousands of files at once.
-      for (const name of names) {
-        const one = await row(name);
-        if (one !== undefined) rows.push(one);
-      }
-      return rows.sort((a, b) => order(b.started_at, a.started_at) || order(b.run_id, a.run_id));
-    },
-  };
-}
-
-/** What `factory runs` answers with: the rows `shown`, by default all, suspended ones first, and how many there are. */
-export function runList(runsDir: string, rows: readonly RunRow[], shown = rows): RunList {
-  const by_status: Record<string, number> = {};
-  for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
-  const needs_attention = rows.filter((run) => run.needs_attention).length;
-  const counts = { all: rows.length, needs_attention, by_status };
-  return { schema_version: 1, runs_dir: runsDir, counts, runs: suspendedFirst(shown) };
-}
-
-const suspendedFirst = (rows: readonly RunRow[]): RunRow[] =>
-  rows.toSorted((a, b) => Number(isPaused(b.status)) - Number(isPaused(a.status)));
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/** Changes with every change of what a row says; undefined where there is no run. */
-function identityOf(dir: string): string | undefined {
-  const { manifest, checkpoint, journal, result, locks, acts, answers } = layout(dir);
-  const facts = [manifest, checkpoint, journal, result, locks, acts, answers].map((path) => {
-    const is = statSync(path, { throwIfNoEntry: false });
-    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
-  });
-  return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
+  return (name, dir) =>
+    readRow(name, dir, host, graphs).catch((error: unknown) => ({ row: unreadableRow(name, dir, error) }));
 }
 
 /** A run with a file that no run has (a folder or a device in its place, one that is too large) does not hide the others. */
@@ -169,7 +115,7 @@ function systemReason(error: unknown): string | undefined {
 
 type Graphs = ReturnType<typeof openGraphs>;
 
-async function readRow(name: string, dir: string, host: InspectHost, graphs: Graphs): Promise<RunRow> {
+async function readRow(name: string, dir: string, host: InspectHost, graphs: Graphs): Promise<ReadRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
@@ -186,7 +132,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const [atNode = summary.nextNode] = branches.at;
   const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;
   const headline = headlineOf({
-    ...(waiting === undefined ? {} : { waiting }),
+    ...(waiting === undefined ? {} : { waiting: waiting.words }),
     question,
     questions: questions.length,
     summary: branches.at.length === 0 ? summary : { ...summary, nextNode: nodesWords(branches.at) },
@@ -232,7 +178,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     acts: actsOf(summary, question, { steps: standing.steps, commits, agents: start?.agent.name !== '' }),
     run_dir: dir,
   };
-  return row;
+  return { row, ...(waiting === undefined ? {} : { until: waiting.until }) };
 }
 
 /** A list only marks a damaged run. */

@@ -19,8 +19,11 @@ const waitSchema = once(() =>
   }),
 );
 
-/** The wait in words, if the last event of the run begins one that is not over at `now`; else undefined. */
-export async function waitingFor(events: string, now: Date): Promise<string | undefined> {
+/** A wait in words, and its end in milliseconds since 1970. */
+type NodeWait = { readonly words: string; readonly until: number };
+
+/** The wait that the last event of the run begins, if it is not over at `now`; else undefined. */
+export async function waitingFor(events: string, now: Date): Promise<NodeWait | undefined> {
   const text = (await readSome(events, searched, 'tail')) ?? '';
   const end = text.lastIndexOf('\n');
   const wait = waitSchema().safeParse(
@@ -29,7 +32,9 @@ export async function waitingFor(events: string, now: Date): Promise<string | un
   if (!wait.success) return undefined;
   const { at, cause, attempt, delay_ms } = wait.data;
   const until = new Date(Date.parse(at) + delay_ms);
-  return until > now ? waitWords(cause, attempt, localSeconds(until)) : undefined;
+  return until > now
+    ? { words: waitWords(cause, attempt, localSeconds(until)), until: until.getTime() }
+    : undefined;
 }
 
 function lineIn(text: string): unknown {

@@ -1,6 +1,7 @@
 /** The server, the list of runs and its changes, and one run. */
-import { runList } from '../../app/inspect/rows.ts';
+
 import { inspectRun } from '../../app/inspect/run.ts';
+import { runList } from '../../app/inspect/run-list.ts';
 import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';

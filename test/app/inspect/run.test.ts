@@ -3,8 +3,8 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inspectExecution } from '../../../src/app/inspect/execution.ts';
-import { inspectRows, openRunList } from '../../../src/app/inspect/rows.ts';
 import { inspectRun } from '../../../src/app/inspect/run.ts';
+import { inspectRows, openRunList } from '../../../src/app/inspect/run-list.ts';
 import {
   executionViewSchema,
   type RunView,

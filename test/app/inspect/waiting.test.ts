@@ -33,7 +33,7 @@ test.for<readonly [string, readonly object[], number, string | undefined]>([
 ])('%s', async ([, events, after, wanted]) => {
   await using it = await temp();
   writeFileSync(it.at('events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''));
-  expect(await waitingFor(it.at('events.jsonl'), later(after))).toBe(wanted);
+  expect((await waitingFor(it.at('events.jsonl'), later(after)))?.words).toBe(wanted);
 });
 
 test('the headline of a running run names the wait in place of what the node does', () => {

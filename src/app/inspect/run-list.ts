@@ -1,0 +1,124 @@
+/** The runs of a directory as a list. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPaused } from '../../core/outcome.ts';
+import { layout } from '../../core/records/layout.ts';
+import { isCode } from '../../platform/files/write.ts';
+import { ownerOf } from '../../run/lock.ts';
+import { byWord, runIds } from '../../run/runs.ts';
+import type { RunList } from '../answers.ts';
+import { type InspectHost, openRowReader, type ReadRow } from './rows.ts';
+import type { RunRow } from './shapes.ts';
+
+/** A list of runs for a process that asks often: a run is read again only when one of its files has changed, when its owner
+ *  has ended, or when a wait in its row is over. */
+export interface OpenRunList {
+  /** All runs, newest first. */
+  rows(): Promise<readonly RunRow[]>;
+  /** One of them, by the name of its folder; undefined if there is no such run. */
+  row(name: string): Promise<RunRow | undefined>;
+}
+
+/** The runs of a directory, newest first. */
+export const inspectRows = async (runsDir: string, host: InspectHost): Promise<readonly RunRow[]> =>
+  openRunList(runsDir, host).rows();
+
+type Known = ReadRow & {
+  /** Of the files that it was read from. */
+  readonly is: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+};
+
+export function openRunList(
+  runsDir: string,
+  host: InspectHost,
+  read: ReturnType<typeof openRowReader> = openRowReader(host),
+): OpenRunList {
+  const known = new Map<string, Known>();
+  const row = async (name: string): Promise<RunRow | undefined> => {
+    const dir = join(runsDir, name);
+    // Before the files are read: what changes meanwhile is read the next time.
+    const is = identityOf(dir);
+    const at = host.clock.now().getTime();
+    const before = known.get(name);
+    if (is === undefined) {
+      known.delete(name);
+      return undefined;
+    }
+    if (before?.is === is && (await isUpToDate(before, dir, host))) return rowAt(before, at);
+    const now = await read(name, dir);
+    known.set(name, { ...now, is, at });
+    return now.row;
+  };
+  return {
+    row,
+    async rows() {
+      const names = await runIds(runsDir);
+      const there = new Set(names);
+      for (const name of known.keys()) if (!there.has(name)) known.delete(name);
+      const rows: RunRow[] = [];
+      // One after the other: a directory of thousands of runs must not open thousands of files at once.
+      for (const name of names) {
+        const one = await row(name);
+        if (one !== undefined) rows.push(one);
+      }
+      return rows.sort(newestFirst);
+    },
+  };
+}
+
+export const newestFirst = (
+  a: Pick<RunRow, 'started_at' | 'run_id'>,
+  b: Pick<RunRow, 'started_at' | 'run_id'>,
+): number => byWord(b.started_at, a.started_at) || byWord(b.run_id, a.run_id);
+
+/** What `factory runs` answers with: the rows `shown`, by default all, suspended ones first, and how many there are. */
+export const runList = (runsDir: string, rows: readonly RunRow[], shown = rows): RunList => ({
+  schema_version: 1,
+  runs_dir: runsDir,
+  counts: countsOfRuns(rows),
+  runs: suspendedFirst(shown),
+});
+
+export function countsOfRuns(rows: readonly RunRow[]): RunList['counts'] {
+  const by_status: Record<string, number> = {};
+  for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
+  return {
+    all: rows.length,
+    needs_attention: rows.filter((run) => run.needs_attention).length,
+    by_status,
+  };
+}
+
+const suspendedFirst = (rows: readonly RunRow[]): RunRow[] =>
+  rows.toSorted((a, b) => Number(isPaused(b.status)) - Number(isPaused(a.status)));
+
+/** Changes with every change of a file that a row is read from; undefined where there is no run. */
+function identityOf(dir: string): string | undefined {
+  const { manifest, checkpoint, journal, events, result, locks, acts, answers } = layout(dir);
+  const facts = [manifest, checkpoint, journal, events, result, locks, acts, answers].map(fileIdentity);
+  return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
+}
+
+function fileIdentity(path: string): string {
+  try {
+    const is = statSync(path, { throwIfNoEntry: false });
+    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
+  } catch (error) {
+    // The reader of the run reports why it cannot be read.
+    if (isCode(error, 'EACCES', 'ELOOP')) return 'unreadable';
+    throw error;
+  }
+}
+
+/** Whether a row of unchanged files still holds: an engine that is killed changes none. */
+async function isUpToDate({ row, until }: Known, dir: string, { clock }: InspectHost): Promise<boolean> {
+  if (until !== undefined && until <= clock.now().getTime()) return false;
+  if (row.status !== 'running') return true;
+  return (await ownerOf(dir, clock).catch(() => undefined)) !== undefined;
+}
+
+/** The row some time after it was read: a running run has taken longer. */
+const rowAt = ({ row, at }: Known, now: number): RunRow =>
+  row.status === 'running' ? { ...row, elapsed_ms: row.elapsed_ms + Math.max(0, now - at) } : row;
