@@ -1,8 +1,15 @@
 /** Chooses the commands that verify the whole project after a work order. */
 import type { Dirent } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import * as z from 'zod';
+import { join } from 'node:path';
+import {
+  hasTestScript,
+  isSearchedForTests,
+  type VerifyFacts,
+  type VerifyPart,
+  verifyPartsOf,
+  verifyRules,
+} from '../core/orders/verify-deciders.ts';
 import { verifyScript, type WorkOrder } from '../core/orders/work-order.ts';
 import { plannedCommandProblem } from '../core/policy/commands.ts';
 import { quoteWord } from '../core/policy/words.ts';
@@ -40,23 +47,44 @@ export async function verifyCommands(
 ): Promise<readonly string[]> {
   const { probe } = with_;
   if (order.verify_exempt) return exemptCheck(workspace, with_);
-  if (await isFile(join(workspace, verifyScript))) return [`bash ${verifyScript}`];
-  if ((await hasTestScript(workspace)) && (await probe.has('npm'))) return ['npm test'];
+  const { applies, parts } = await verifyFacts(workspace, probe);
+  switch (applies) {
+    case 'script':
+      return [`bash ${verifyScript}`];
+    case 'package':
+      return ['npm test'];
+    case 'node_test':
+      return ['node --test'];
+    case 'python_test': {
+      const pytest = parts.has('pytest_file') && (await probe.imports('pytest'));
+      return [pytest ? 'python3 -m pytest -q' : unittestCommand];
+    }
+    case 'go_module':
+      // `go vet` compiles everything too; `go build` would leave a binary behind.
+      return [parts.has('go_test') ? 'go test ./...' : 'go vet ./...'];
+    case 'cargo':
+      return ['cargo test --offline'];
+    default:
+      return compileCheck(workspace, with_);
+  }
+}
+
+/** How the files of a workspace decide that it is verified. Once a rule applies, files are not searched for those of later
+ *  rules. */
+export async function verifyFacts(workspace: string, probe: Probe): Promise<VerifyFacts> {
+  if (await isFile(join(workspace, verifyScript)))
+    return { parts: new Set<VerifyPart>(['script']), applies: 'script' };
+  const text = await readFile(join(workspace, 'package.json'), 'utf8').catch(() => '');
+  const parts = new Set<VerifyPart>(hasTestScript(text) ? ['package'] : []);
+  if (parts.has('package') && (await probe.has('npm'))) return { parts, applies: 'package' };
   const files = await codeFiles(workspace);
-  if (files.some(isNodeTest)) return ['node --test'];
-  if (files.some(isPythonTest) && (await probe.has('python3'))) {
-    // Pytest finds only two of the name patterns, and fails if it finds no test.
-    const pytest = files.some(isPytestFile) && (await probe.imports('pytest'));
-    return [pytest ? 'python3 -m pytest -q' : unittestCommand];
+  for (const name of ['go.mod', 'Cargo.toml']) if (await isFile(join(workspace, name))) files.push(name);
+  for (const part of files.flatMap(verifyPartsOf)) parts.add(part);
+  for (const { parts: needs, program } of verifyRules) {
+    if (parts.has(needs[0]) && (program === undefined || (await probe.has(program))))
+      return { parts, applies: needs[0] };
   }
-  if ((await isFile(join(workspace, 'go.mod'))) && (await probe.has('go'))) {
-    // `go vet` compiles everything too; `go build` would leave a binary behind.
-    return [files.some(isGoTest) ? 'go test ./...' : 'go vet ./...'];
-  }
-  if ((await isFile(join(workspace, 'Cargo.toml'))) && (await probe.has('cargo'))) {
-    return ['cargo test --offline'];
-  }
-  return compileCheck(workspace, with_);
+  return { parts, applies: undefined };
 }
 
 /** How the project is going to be verified, as lines for the prompt: the commands, or the rule by which they are chosen if
@@ -69,10 +97,7 @@ export async function foretold(
 ): Promise<readonly string[]> {
   if (order.verify_exempt) return [`only whether the files you write parse`];
   const commands = await verifyCommands(workspace, order, { files: [], probe });
-  const open = order.allowed_files.some(
-    (path) =>
-      path === verifyScript || deciders.has(path) || isNodeTest(path) || isPythonTest(path) || isGoTest(path),
-  );
+  const open = order.allowed_files.some((path) => verifyPartsOf(path).length > 0);
   const also = kept.filter((command) => !commands.includes(command)).map(spoken);
   const settled = commands[0] === `bash ${verifyScript}` || (commands.length > 0 && !open);
   return settled
@@ -88,9 +113,6 @@ export async function foretold(
         ...(kept.length === 0 ? [] : [`and, as before: ${kept.map(spoken).join(', ')}`]),
       ];
 }
-
-const deciders: ReadonlySet<string> = new Set(['package.json', 'go.mod', 'Cargo.toml']);
-const isGoTest = (path: string): boolean => path.endsWith('_test.go');
 
 /** The commands that verify an order: its own, then those of before (`kept`). Pytest also runs what unittest ran. */
 export function withKept(own: readonly string[], kept: readonly string[]): readonly string[] {
@@ -119,28 +141,6 @@ export async function plansFor(
   };
 }
 
-/** The script that `npm init` writes only fails; it does not count as a test. */
-async function hasTestScript(workspace: string): Promise<boolean> {
-  const text = await readFile(join(workspace, 'package.json'), 'utf8').catch(() => '');
-  try {
-    const script = z.object({ scripts: z.object({ test: z.string() }) }).parse(JSON.parse(text)).scripts.test;
-    return script.trim() !== '' && !script.includes('no test specified');
-  } catch {
-    return false;
-  }
-}
-
-/** The name patterns that `node --test` finds by default. */
-function isNodeTest(path: string): boolean {
-  if (!/\.[cm]?js$/.test(path)) return false;
-  return /(^|\/)test\//.test(path) || /(^test|^test-.+|.+[.\-_]test)\.[cm]?js$/.test(basename(path));
-}
-const isPythonTest = (path: string): boolean => /^(test_.*|.*_test|tests?)\.py$/.test(basename(path));
-
-const isPytestFile = (path: string): boolean => /^(test_.*|.*_test)\.py$/.test(basename(path));
-
-const skippedFolders = new Set(['node_modules', '__pycache__', 'venv', 'vendor']);
-
 /** JavaScript, Python and Go files, without those in hidden folders, in folders of installed packages, and in folders whose
  *  names are not UTF-8. */
 async function codeFiles(root: string, below = ''): Promise<string[]> {
@@ -154,7 +154,7 @@ async function codeFiles(root: string, below = ''): Promise<string[]> {
   for (const entry of entries) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.isFile() && /\.([cm]?js|py|go)$/.test(entry.name)) found.push(path);
-    if (entry.isDirectory() && !entry.name.startsWith('.') && !skippedFolders.has(entry.name)) {
+    if (entry.isDirectory() && isSearchedForTests(entry.name)) {
       found.push(...(await codeFiles(root, path)));
     }
   }

@@ -1,0 +1,94 @@
+/** Which orders of a plan wait for which, so that several can be asked for at once. An order waits for an earlier one that
+ *  may change its prompt: the files that it shows, its preconditions, or how the project is verified. */
+import { folded } from '../records/names.ts';
+import { notesOf } from './notes.ts';
+import { decidesVerification, type VerifyFacts, verifyFactsOf, verifyPartsOf } from './verify-deciders.ts';
+import type { WorkOrder } from './work-order.ts';
+
+/** What of an order matters for that. */
+export type OrderPaths = Pick<
+  WorkOrder,
+  'id' | 'allowed_files' | 'context_files' | 'preconditions' | 'notes' | 'verify_exempt'
+>;
+
+/** The ids of the earlier orders that the order at `at` waits for, in the plan's order. `decides`: whether a file of this
+ *  path may change how the project is verified (`decidesVerification`). */
+export function waitsFor(
+  orders: readonly OrderPaths[],
+  at: number,
+  decides: (path: string) => boolean,
+): readonly string[] {
+  const order = orders[at];
+  if (order === undefined) return [];
+  const paths = pathsIn(order);
+  return orders
+    .slice(0, at)
+    .filter((earlier) => mayChangePrompt(pathsIn(earlier), paths, decides))
+    .map(({ id }) => id);
+}
+
+/** The orders that are not done and wait for no order that is not done, in the plan's order. The first of those that are not
+ *  done is always among them. */
+export function readyOrders<Order extends OrderPaths>(
+  orders: readonly Order[],
+  done: ReadonlySet<string>,
+  decides: (path: string) => boolean,
+): readonly Order[] {
+  const open = orders.filter(({ id }) => !done.has(id)).map((order) => ({ order, paths: pathsIn(order) }));
+  return open
+    .filter(
+      ({ paths }, at) => !open.slice(0, at).some((earlier) => mayChangePrompt(earlier.paths, paths, decides)),
+    )
+    .map(({ order }) => order);
+}
+
+/** The orders of a plan by when they can be asked for. They are built in the plan's order; one whose turn comes before it was
+ *  asked for is asked for together with all that wait for no order that is not done by then: a level. `facts`: how the
+ *  project is verified before the first order. Each order is assumed to write all that it may. */
+export function orderLevels(
+  orders: readonly OrderPaths[],
+  facts: VerifyFacts,
+): readonly (readonly string[])[] {
+  const levels: (readonly string[])[] = [];
+  const asked = new Set<string>();
+  const done = new Set<string>();
+  const parts = new Set(facts.parts);
+  let now = facts;
+  for (const { id, allowed_files } of orders) {
+    if (!asked.has(id)) {
+      const ready = readyOrders(orders, done, decidesVerification(now)).map((order) => order.id);
+      const level = ready.filter((one) => !asked.has(one));
+      for (const one of level) asked.add(one);
+      levels.push(level);
+    }
+    done.add(id);
+    for (const part of allowed_files.flatMap(verifyPartsOf)) parts.add(part);
+    now = verifyFactsOf(parts);
+  }
+  return levels;
+}
+
+/** An order with the paths that can meet, in a form in which equal ones are equal. */
+const pathsIn = (order: OrderPaths) => ({
+  ...order,
+  writes: order.allowed_files.map(folded),
+  reads: [...order.allowed_files, ...order.context_files, ...order.preconditions.map(({ path }) => path)].map(
+    folded,
+  ),
+});
+type ComparedPaths = ReturnType<typeof pathsIn>;
+
+function mayChangePrompt(
+  earlier: ComparedPaths,
+  order: ComparedPaths,
+  decides: (path: string) => boolean,
+): boolean {
+  if (earlier.writes.some((path) => order.reads.some((read) => meet(path, read)))) return true;
+  // The prompt of an exempt order does not say how the project is verified.
+  if (order.verify_exempt) return false;
+  // The commands of before no longer count after an order that may change checks.
+  return notesOf(earlier).mayChangeChecks || earlier.allowed_files.some(decides);
+}
+
+/** Whether two paths are the same, or one is a folder that holds the other. */
+const meet = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
