@@ -7,7 +7,7 @@ import type { How } from './spread.ts';
 export const factory = 'factory';
 export const against = 'against';
 
-/** What is measured. The end of the name is the unit: `_ms`, `_mib`, `_x` (times), `_n` (a count). */
+/** What is measured. The end of the name is the unit: `_ms`, `_mib`, `_pc` (percent), `_x` (times), `_n` (a count). */
 export const quantityNames = {
   wall_ms: 'wall',
   cpu_ms: 'processor',
@@ -16,6 +16,8 @@ export const quantityNames = {
   changed_ms: 'a node that changes a file',
   branch_ms: 'one more branch',
   sandbox_ms: 'what the sandbox adds',
+  call_ms: 'one more product call',
+  server_pc: 'the server, of a core',
   apart_ms: 'with pauses',
   pass_ms: 'a pass',
   copy_ms: 'the copy',
@@ -24,6 +26,7 @@ export const quantityNames = {
   validate_ms: 'validate',
   runs_ms: 'runs',
   show_ms: 'show',
+  why_ms: 'why',
   logs_ms: 'logs',
   verify_ms: 'verify',
   resume_ms: 'resume',
@@ -136,3 +139,7 @@ export const versus = (...which: readonly Quantity[]): Comparison[] =>
     of: [factory, quantity],
     to: [against, quantity],
   }));
+
+/** The same, as targets. They are asked of an earlier build of our own, and only where there is another program. */
+export const versusAtMost = (limit: number, ...which: readonly Quantity[]): Comparison[] =>
+  versus(...which).map((comparison) => ({ ...comparison, limit }));

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { nearest } from '../src/core/nearest.ts';
 import { splitWords } from '../src/core/policy/words.ts';
 import { cases } from './cases/index.ts';
+import { highestPriority, type Priority, usualPriority } from './priority.ts';
 
 export type Options = {
   readonly quick: boolean;
@@ -19,10 +20,12 @@ export type Options = {
   readonly limitMs: number;
   /** Add the medians to `bench/history.jsonl`. */
   readonly record: boolean;
+  readonly priority: Priority;
 };
 
 export const usage = `usage: npm run bench -- [--quick] [--only CASE,…] [--runs N] [--against "COMMAND"]
                         [--json FILE] [--plot FILE.svg] [--limit SECONDS] [--record]
+                        [--usual-priority]
 cases: ${cases.map(({ name }) => name).join(', ')}`;
 
 /** The options, or what is wrong with the flags and how to mend it. `folder` is where relative paths begin. */
@@ -63,6 +66,7 @@ export function readFlags(argv: readonly string[], folder: string): Options | { 
     // A timer counts to 2^31 ms.
     limitMs: Math.min(limit, 2_000_000) * 1000,
     record: values.record,
+    priority: values['usual-priority'] ? usualPriority : highestPriority(),
   };
 }
 
@@ -78,6 +82,7 @@ const parse = (argv: readonly string[]) =>
       plot: { type: 'string' },
       limit: { type: 'string' },
       record: { type: 'boolean', default: false },
+      'usual-priority': { type: 'boolean', default: false },
     },
   }).values;
 

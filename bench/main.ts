@@ -70,7 +70,9 @@ export async function bench(
       env: plainEnv(process.env, scratch.room('home')),
       signal,
       limitMs: options.limitMs,
+      priority: options.priority,
     };
+    tell(`priority: ${options.priority.name}`);
     const ours: Program = { name: factory, argv: [process.execPath, join(project, 'dist/cli.js')] };
     const settingIn = (room: string): Bench => ({
       ...starter,
@@ -168,6 +170,7 @@ const report = (results: readonly CaseResult[], options: Options, facts: Facts) 
     processor: cpus()[0]?.model ?? '',
     cores: availableParallelism(),
     memory_mib: Math.round(totalmem() / 2 ** 20),
+    priority: options.priority.name,
     load_before: facts.load,
     load_after: loadavg(),
   },

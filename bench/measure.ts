@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Priority } from './priority.ts';
 
 export type Ran = {
   /** Milliseconds since 1970, with their fraction: to be held against the times of files. */
@@ -19,6 +20,7 @@ export type Starter = {
   readonly scratch: string;
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly priority: Priority;
   /** After so many milliseconds a program counts as failed. */
   readonly limitMs: number;
   /** Any exit code counts as the end of its work. */
@@ -45,7 +47,13 @@ export async function measure(argv: readonly string[], starter: Starter, pulses?
   const figures = join(starter.scratch, `figures-${number}`);
   const said = join(starter.scratch, `stderr-${number}`);
   const timed = gnuTime();
-  const [program = '', ...args] = timed ? ['/usr/bin/time', '-f', '%U %S %M', '-o', figures, ...argv] : argv;
+  const [program = '', ...args] = [
+    ...starter.priority.words,
+    ...(timed
+      ? ['bash', '-c', timing, 'bash', figures, '/usr/bin/time', '-f', '%M', '-o', `${figures}-peak`]
+      : []),
+    ...argv,
+  ];
   const stderr = openSync(said, 'w');
   const startedAt = performance.timeOrigin + performance.now();
   const start = performance.now();
@@ -98,15 +106,19 @@ export async function measure(argv: readonly string[], starter: Starter, pulses?
     startedAt,
     wall_ms,
     stdout,
-    ...(timed ? readFigures(figures) : peak > 0 ? { peak_mib: peak } : {}),
+    ...(timed ? figuresIn(figures) : peak > 0 ? { peak_mib: peak } : {}),
   };
 }
 
-/** Two numbers of seconds and one of KiB, on the last line. */
-export function readFigures(file: string): { cpu_ms: number; peak_mib: number } {
-  const line = readFileSync(file, 'utf8').trim().split('\n').at(-1) ?? '';
-  const [user = NaN, system = NaN, kib = NaN] = line.split(' ').map(Number);
-  return { cpu_ms: (user + system) * 1000, peak_mib: kib / 1024 };
+/** Writes user and system time of `"$@"`, in seconds, to the file $1: GNU time tells hundredths, and a program that has ended
+ *  after a tenth of a second is compared by less. */
+const timing = 'exec 3>&2 4>"$1"; shift; TIMEFORMAT="%3U %3S"; { time "$@" 2>&3 3>&- 4>&-; } 2>&4';
+
+function figuresIn(file: string): { cpu_ms: number; peak_mib: number } {
+  // GNU time says first how a program ended that failed.
+  const lastLine = (path: string) => readFileSync(path, 'utf8').trim().split('\n').at(-1) ?? '';
+  const [user = NaN, system = NaN] = lastLine(file).split(' ').map(Number);
+  return { cpu_ms: (user + system) * 1000, peak_mib: Number(lastLine(`${file}-peak`)) / 1024 };
 }
 
 function lastWords(file: string): string {
@@ -114,7 +126,7 @@ function lastWords(file: string): string {
   return lines === '' ? '' : `:\n    ${lines.slice(-600)}`;
 }
 
-function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+export function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);
@@ -123,22 +135,31 @@ function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** Notes what the processes that the program has waited for have used. Under GNU time it is time's child. */
+/** Notes what the processes that the program has waited for have used. Where it is timed it is the child of a child. */
 function feel(pid: number | undefined, timed: boolean, pulses: Pulse[]): void {
   try {
-    const its = timed ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim() : `${pid}`;
-    const stat = readFileSync(`/proc/${its}/stat`, 'utf8');
-    // The name in parentheses may hold blanks. After it, cutime and cstime are the 14th and 15th.
-    const fields = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(13, 15);
-    const used = fields.reduce((sum, field) => sum + Number(field), 0);
-    pulses.push({ at: performance.timeOrigin + performance.now(), used });
+    const its = timed ? childOf(childOf(pid)) : pid;
+    const [, , children = 0, childrenInKernel = 0] = usedBy(its);
+    pulses.push({ at: performance.timeOrigin + performance.now(), used: children + childrenInKernel });
   } catch {
     // It has not begun, or has ended; or there is no /proc.
   }
 }
+
+const childOf = (pid: number | string | undefined): string =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+
+/** Ticks in user and kernel mode: its own, and those of what it has waited for. */
+function usedBy(pid: number | string | undefined): number[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name in parentheses may hold blanks. After it, utime is the 12th.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).map(Number);
+}
+
+/** Milliseconds of processor time that a process and what it has waited for have used, in steps of 10. */
+export const processorOf = (pid: number | undefined): number =>
+  usedBy(pid).reduce((sum, ticks) => sum + ticks * 10, 0);
 
 /** MiB. The kernel keeps the mark, so that a look now and then misses at most what comes after the last one. */
 function highWater(pid: number | undefined): number {

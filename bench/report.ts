@@ -8,6 +8,7 @@ import type { Spread } from './spread.ts';
 export function shown(value: number, unit: string): string {
   if (unit === 'ms') return Math.abs(value) < 1000 ? `${digits(value)} ms` : `${digits(value / 1000)} s`;
   if (unit === 'mib') return `${digits(value)} MiB`;
+  if (unit === 'pc') return `${digits(value)} %`;
   return unit === 'x' ? `${digits(value)}x` : `${value}`;
 }
 

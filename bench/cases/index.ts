@@ -7,7 +7,7 @@ import { copy, files } from './files.ts';
 import { graph } from './graph.ts';
 import { judged } from './judged.ts';
 import { longRun } from './long-run.ts';
-import { mainJob, workOrder } from './main-job.ts';
+import { mainJob, openJob, workOrder } from './main-job.ts';
 import { manyNodes, nodes, oneNode } from './nodes.ts';
 import { sandbox } from './sandbox.ts';
 import { verbs } from './verbs.ts';
@@ -31,5 +31,6 @@ export const cases: readonly Case[] = [
   copy,
   judged,
   mainJob,
+  openJob,
   workOrder,
 ];

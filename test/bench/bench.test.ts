@@ -12,6 +12,7 @@ import type { CaseResult } from '../../bench/contest.ts';
 import type { Options } from '../../bench/flags.ts';
 import { bench } from '../../bench/main.ts';
 import { Failed, measure } from '../../bench/measure.ts';
+import { usualPriority } from '../../bench/priority.ts';
 import { plainEnv } from '../../bench/scratch.ts';
 import { cli, root } from '../support/cli.ts';
 import { onDisk } from '../support/temporary.ts';
@@ -63,6 +64,7 @@ async function benched(name: string, options: Partial<Options>) {
       against: undefined,
       limitMs: 60_000,
       record: false,
+      priority: usualPriority,
       json,
       plot,
       ...options,
@@ -81,7 +83,7 @@ test('every case has figures and targets; measured against itself, those of both
   // The main job and an order take seconds each; whole runs elsewhere show that they work.
   const only = cases
     .map(({ name }) => name)
-    .filter((name) => name !== 'main-job' && name !== 'work-order')
+    .filter((name) => !['main-job', 'open-job', 'work-order'].includes(name))
     .filter((name) => name !== 'sandbox' || hasSandbox);
   const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
   const { code, report, text, plot } = await benched('self', {
@@ -194,6 +196,7 @@ test('a program of this project that fails makes the bench fail', async () => {
       against: undefined,
       limitMs: 60_000,
       record: false,
+      priority: usualPriority,
       json,
       plot: undefined,
     },
@@ -211,6 +214,7 @@ test('a program that never ends is ended at its limit, and has failed', async ()
     scratch: folder,
     env: plainEnv(process.env, folder),
     signal: new AbortController().signal,
+    priority: usualPriority,
   };
   const ending = measure(['sleep', '600'], { ...starter, limitMs: 20 });
   await expect(ending).rejects.toThrow(Failed);
@@ -231,7 +235,16 @@ test('nothing that chooses for a program is handed on to it, least of all furthe
 
 test('Ctrl-C ends what was started, keeps what was measured and leaves nothing behind', async () => {
   const json = join(folder, 'cut.json');
-  const flags = ['--quick', '--runs', '1', '--only', 'version,many-nodes', '--json', json];
+  const flags = [
+    '--usual-priority',
+    '--quick',
+    '--runs',
+    '1',
+    '--only',
+    'version,many-nodes',
+    '--json',
+    json,
+  ];
   const child = spawn(process.execPath, [join(root, 'bench/run.mjs'), ...flags], {
     env: { ...process.env, TMPDIR: scratch },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,6 +1,7 @@
 /** The bench's command line. */
 import { expect, test } from 'vitest';
 import { readFlags } from '../../bench/flags.ts';
+import { highestPriority, usualPriority } from '../../bench/priority.ts';
 
 test('without flags every case is measured, as often as it wants', () => {
   expect(readFlags([], '/here')).toEqual({
@@ -12,12 +13,21 @@ test('without flags every case is measured, as often as it wants', () => {
     plot: undefined,
     limitMs: 1_800_000,
     record: false,
+    priority: highestPriority(),
   });
 });
 
 test('the other program is split into words, and files are named from where one stands', () => {
   const argv = ['--quick', '--only', 'copy, one-node', '--runs', '4', '--limit', '90'];
-  const more = ['--against', "'/opt/my runner/bin' --fast", '--json', 'a.json', '--plot', '/tmp/a.svg'];
+  const more = [
+    '--against',
+    "'/opt/my runner/bin' --fast",
+    '--json',
+    'a.json',
+    '--plot',
+    '/tmp/a.svg',
+    '--usual-priority',
+  ];
   expect(readFlags([...argv, ...more], '/here')).toEqual({
     quick: true,
     only: ['copy', 'one-node'],
@@ -27,6 +37,7 @@ test('the other program is split into words, and files are named from where one 
     plot: '/tmp/a.svg',
     limitMs: 90_000,
     record: false,
+    priority: usualPriority,
   });
 });
 
