@@ -3,7 +3,6 @@ import { followRun } from '../app/inspect/follow.ts';
 import { inspectRow } from '../app/inspect/rows.ts';
 import { resultIn } from '../app/inspect/run.ts';
 import { titleOf } from '../app/inspect/title.ts';
-import { storedGraph } from '../app/read-pipeline.ts';
 import { untilEnded } from '../app/until-ended.ts';
 import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
@@ -34,7 +33,7 @@ export async function attachCommand(run: string, options: AttachOptions, io: Cli
     const read = await openRun(found.dir).manifest();
     if (!read.ok) return refused('no-run', read.why);
     const { manifest } = read;
-    const title = await titleOf(found.dir, manifest, storedGraph(manifest));
+    const title = await titleOf(found.dir, manifest);
     await draw({ ...found, title }, options, io, signal);
   } else {
     const followed = await logsCommand(run, { ...options, follow: true, output: true }, io, signal);

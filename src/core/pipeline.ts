@@ -1,6 +1,6 @@
 /** The kind of a node: by its type, else its shape, else its id, else the default. */
 import { resolve } from 'node:path';
-import { allNodes, type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
+import { allNodes, fanOutType, type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
 import type { Json } from './json.ts';
 import { agentsForProvider, providerOf } from './providers.ts';
 import { present } from './settings/types.ts';
@@ -27,6 +27,16 @@ export function buildsHistory(graph: Graph): boolean {
     /^\s*factory\s+order\s/.test(node.settings.tool_command ?? ''),
   );
 }
+
+/** Whether nodes of the graph open branches or call other pipelines. */
+export const opensBranches = (graph: Graph): boolean =>
+  graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType);
+
+/** What lists say of every run of the graph: a manifest keeps it, as a large graph takes long to read. */
+export const pipelineFacts = (graph: Graph): { readonly label: string; readonly branches: boolean } => ({
+  label: graph.settings.label ?? '',
+  branches: opensBranches(graph),
+});
 
 /** The node where the run starts. */
 export const startOf = (graph: Graph): Node => {

@@ -2,12 +2,18 @@
 import type { NextExecution, RunEnd, RunEnding, Step, StepFacts, Stop } from '../core/decision.ts';
 import { viewOf } from '../core/fork.ts';
 import { isAgentType } from '../core/graph.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { Context, Outcome } from '../core/outcome.ts';
 import type { RunState } from '../core/records/checkpoint.ts';
-import type { BranchStoppedFacts, CommittedFacts, StoppedRecord } from '../core/records/journal.ts';
+import type {
+  BranchStoppedFacts,
+  CommittedFacts,
+  LineFacts,
+  StoppedRecord,
+} from '../core/records/journal.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
 import { interruptedBy, StopByRequest } from '../core/records/stop-request.ts';
 import { failing, recordedEnd } from '../core/step.ts';
+import { workWords } from '../core/work-words.ts';
 import { head } from '../platform/files/read.ts';
 import { hashArtifacts, keepJson } from '../run/artifacts.ts';
 import { closeVisit, openVisit } from '../run/node-directory.ts';
@@ -58,7 +64,6 @@ export function openRecords(run: Run): RunRecords {
   const writer = eventWriter(run);
   const places = viewPlaces(run);
   const { branch } = run;
-  const inBranch = branch === undefined ? {} : { branch };
 
   const committed = (line: CommittedFacts, before: RunState, log = () => {}): Promise<RunState> => {
     const records = viewRecordsOf(line, stateBeforeLine(before, line), places);
@@ -72,13 +77,12 @@ export function openRecords(run: Run): RunRecords {
     writer,
     elapsed,
     async begin(next, progress) {
-      const { node, kind, visit } = next;
+      const { node, visit } = next;
       const nodeDir = layout(run.runDir).node(node.id);
       const earlierVisits = await openVisit(nodeDir, visit, run.marker);
-      const about = { node: node.id, node_type: kind.type, visit, ...inBranch };
       // Not while another line is committed: the views have what lines give in their order.
       await progress.inTurn(async () => {
-        const line = { type: 'Began', at: clock.now().toISOString(), ...about } as const;
+        const line = beganLine(next, viewOf(progress.state, branch).context, branch, clock.now());
         journal.note(line);
         writer.append(viewRecordsOf(line, stateBeforeLine(progress.state, line), places));
       });
@@ -127,6 +131,20 @@ export function openRecords(run: Run): RunRecords {
       const stopped = { type: 'Stopped', ...now, ...cut, ...line, ...ofBranches } as const;
       return { state: await committed(stopped, at), ...end };
     },
+  };
+}
+
+function beganLine(
+  { node, kind, visit }: NextExecution,
+  context: Context,
+  branch: string | undefined,
+  at: Date,
+): Extract<LineFacts, { type: 'Began' }> {
+  const does = workWords(node, context);
+  return {
+    ...({ type: 'Began', at: at.toISOString(), node: node.id, node_type: kind.type, visit } as const),
+    ...(branch === undefined ? {} : { branch }),
+    ...(does === '' ? {} : { does }),
   };
 }
 

@@ -145,7 +145,7 @@ async function checkedRun(
   const words = [...variableWords(vars, graph, cwd), ...wordsOf(given.flags, cwd)];
   const run = [named, ...words, ...flagWords({ strict, allow_dirty: allowDirty, notify })];
   return {
-    title: request.name ?? titleIn(graph, start.inputs.files['spec'], spec ?? named),
+    title: request.name ?? titleIn(graph?.settings.label ?? '', start.inputs.files['spec'], spec ?? named),
     labels: [...new Set(flags.labels)].sort(),
     request: { cwd, run, resume: flagWords({ notify }) },
     warnings: given.warnings,

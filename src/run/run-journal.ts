@@ -27,7 +27,10 @@ import { type Unreadable, unreadableFile } from './unreadable.ts';
 import { addRecord, stateAfter } from './visits.ts';
 
 /** An execution that has begun. */
-export type OpenExecution = Pick<Extract<JournalLine, { type: 'Began' }>, 'at' | 'node' | 'visit' | 'branch'>;
+export type OpenExecution = Pick<
+  Extract<JournalLine, { type: 'Began' }>,
+  'at' | 'node' | 'node_type' | 'visit' | 'branch' | 'does'
+>;
 
 /** What the journal of a run says. */
 export type RunHistory = {

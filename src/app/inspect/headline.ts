@@ -1,8 +1,6 @@
 /** What one needs to know of a run first, in one line. Pure. */
 import { countedItems, localTime } from '../../core/amounts.ts';
-import { modelOf } from '../../core/escalation.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
-import { isAgentType, type Node } from '../../core/graph.ts';
 import { unreachable } from '../../core/json.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import type { Context } from '../../core/outcome.ts';
@@ -16,8 +14,8 @@ export type HeadlineFacts = {
   /** Of its checkpoint. */
   readonly context: Context;
   readonly progress: RunRow['progress'];
-  /** The node that runs now; undefined where the pipeline cannot be read. */
-  readonly node?: Node | undefined;
+  /** What the node that runs now does; undefined where nothing says. */
+  readonly does?: string | undefined;
   /** What it asks a person. */
   readonly question?: RunRow['question'];
   /** How many questions it asks. */
@@ -26,8 +24,6 @@ export type HeadlineFacts = {
   readonly branches?: string;
   /** What the running node waits for. */
   readonly waiting?: string;
-  /** The model or agent of the run. */
-  readonly model: string;
   /** What a completed run has made. */
   readonly commits: number;
   readonly judged?: { readonly passed: number; readonly total: number } | undefined;
@@ -43,7 +39,7 @@ export function headlineOf(facts: HeadlineFacts): string {
     case 'running':
       return [
         nextNode,
-        facts.waiting ?? (facts.node === undefined ? '' : doing(facts.node, facts)),
+        facts.waiting ?? facts.does ?? '',
         facts.branches ?? '',
         facts.question == null ? '' : `asks: ${asked(facts.question, facts.questions)}`,
       ]
@@ -90,21 +86,6 @@ function asked(question: RunRow['question'] = null, questions = 1): string {
   const more = questions > 1 ? ` (and ${countedItems(questions - 1, 'more question')})` : '';
   return answer === null ? `${text}${more}` : `answered ${giverWords(answer)}: ${answer.words}; not resumed`;
 }
-
-/** What a node does: its command, its model or its label. */
-function doing(node: Node, { context, model }: HeadlineFacts): string {
-  const { type, settings } = node;
-  if (type === 'tool') return labelled(settings, (settings.tool_command ?? '').trim().split('\n')[0] ?? '');
-  if (isAgentType(type)) return modelOf(node, context)?.model ?? settings.llm_model?.join(', ') ?? model;
-  const key = settings['verification.plan_context_key'];
-  const plan: unknown = key === undefined ? undefined : context[key];
-  const commands = typeof plan === 'object' && plan !== null && 'commands' in plan ? plan.commands : [];
-  return labelled(settings, Array.isArray(commands) ? String(commands[0] ?? '') : '');
-}
-
-/** The steps of our own pipelines say more by their labels. */
-const labelled = ({ label = '' }: Node['settings'], command: string): string =>
-  command === '' || (label !== '' && /^factory\s/.test(command)) ? label : command;
 
 function made({ commits, judged, unjudged, steps }: HeadlineFacts): string {
   const parts = [

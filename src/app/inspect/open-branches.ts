@@ -1,6 +1,5 @@
 /** What the list of runs says of a run whose branches have not met yet. */
 import { branchesOf, type OpenBranch, openQuestions } from '../../core/fork.ts';
-import { allNodes, fanOutType, type Graph } from '../../core/graph.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { Question } from '../../core/records/question.ts';
 import { BranchSummary, failedBranches } from '../../run/branch-summary.ts';
@@ -13,29 +12,22 @@ export type OpenBranches = {
   readonly questions: readonly Question[];
   /** The nodes that run, or that a resume continues with; empty where no branch is open. */
   readonly at: readonly string[];
+  /** The executions that have begun and not ended. */
+  readonly open: RunHistory['open'];
   /** `1 of 3 branches ended`; empty where no branch is open. */
   readonly words: string;
   /** Of a run whose join has failed: the branches for which it did. */
   readonly failed: ReturnType<typeof failedBranches>;
 };
 
-const none: OpenBranches = { questions: [], at: [], words: '', failed: [] };
+const none: OpenBranches = { questions: [], at: [], open: [], words: '', failed: [] };
 
-/** Reads the journal of a run that may have branches or asks a person. */
-export function openBranchesIn(
-  runDir: string,
-  status: RunRow['status'],
-  graph: Graph | undefined,
-): OpenBranches {
-  if (status !== 'paused_answer' && (status === 'completed' || !mayFork(graph))) return none;
+/** Reads the journal of a run that may have branches (`opens`) or asks a person. */
+export function openBranchesIn(runDir: string, status: RunRow['status'], opens: boolean): OpenBranches {
+  if (status !== 'paused_answer' && (status === 'completed' || !opens)) return none;
   const history = openRun(runDir).history();
   return history.ok ? openBranchesOf(history, status === 'running') : none;
 }
-
-/** Whether nodes of the pipeline open branches or call other pipelines. */
-const mayFork = (graph: Graph | undefined): boolean =>
-  graph !== undefined &&
-  (graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType));
 
 function openBranchesOf(
   { checkpoint, open, records }: Pick<RunHistory, 'checkpoint' | 'open' | 'records'>,
@@ -44,13 +36,12 @@ function openBranchesOf(
   const failed = runs ? [] : failedIn({ checkpoint, records });
   const questions = openQuestions(checkpoint);
   const branches = branchesOf(checkpoint);
-  if (branches.length === 0) return { questions, at: [], words: '', failed };
+  if (branches.length === 0) return { questions, at: [], open, words: '', failed };
   const began = open.map(({ node }) => node);
   return {
     questions,
     at: runs && began.length > 0 ? began : nextNodes(checkpoint, branches),
-    words: endedWords(branches),
-    failed,
+    ...{ open, words: endedWords(branches), failed },
   };
 }
 

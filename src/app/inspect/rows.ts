@@ -3,12 +3,13 @@
 import { basename, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
-import { nodeOf } from '../../core/graph.ts';
+import { isAgentType, nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import type { Context } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
@@ -17,11 +18,11 @@ import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { headlineOf } from './headline.ts';
-import { nodesWords, openBranchesIn } from './open-branches.ts';
-import { latestToolState, progressIn } from './progress.ts';
+import { nodesWords, type OpenBranches, openBranchesIn } from './open-branches.ts';
+import { latestBegan, latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
 import type { RunRow } from './shapes.ts';
-import { openGraphs, titleOf } from './title.ts';
+import { type Graphs, openGraphs, recordedFacts, titleOf } from './title.ts';
 import { waitingFor } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
@@ -69,8 +70,8 @@ export type ReadRow = {
   readonly until?: number;
 };
 
-/** Reads the row of the run in `dir`, which is there; a run that cannot be read is a row, too. One reader for many runs: most have
- *  their pipeline in common. */
+/** Reads the row of the run in `dir`, which is there; a run that cannot be read is a row, too. One reader for many runs: it reads a
+ *  graph only for runs of earlier versions, and most have their pipeline in common. */
 export type RowReader = (name: string, dir: string) => Promise<ReadRow>;
 
 export function openRowReader(host: InspectHost): RowReader {
@@ -113,13 +114,10 @@ function systemReason(error: unknown): string | undefined {
   return [...('path' in error ? [String(error.path)] : []), systemWords(error)].join(': ');
 }
 
-type Graphs = ReturnType<typeof openGraphs>;
-
 async function readRow(name: string, dir: string, host: InspectHost, graphs: Graphs): Promise<ReadRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
-  const graph = start === undefined ? undefined : graphs(start);
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
   const made = hasSucceeded(summary.status) ? madeIn(dir) : { commits: [] };
@@ -127,10 +125,13 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
   const waiting =
     summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
-  const branches = openBranchesIn(dir, summary.status, graph);
+  const opens = start !== undefined && recordedFacts(start, graphs).branches;
+  const branches = openBranchesIn(dir, summary.status, opens);
   const questions = branches.questions.map((one) => openQuestionOf(dir, one, host));
   const [atNode = summary.nextNode] = branches.at;
   const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;
+  const isAtOne = summary.status === 'running' && waiting === undefined && branches.at.length <= 1;
+  const known = { graphs, context: standing.context, open: branches.open };
   const headline = headlineOf({
     ...(waiting === undefined ? {} : { waiting: waiting.words }),
     question,
@@ -139,8 +140,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     branches: branches.words,
     context: standing.context,
     progress,
-    node: branches.at.length > 1 ? undefined : nodeOf(graph, atNode),
-    model: start?.agent.model ?? start?.agent.name ?? '',
+    ...(isAtOne ? await workAt(dir, atNode, start, known) : {}),
     commits,
     judged: made.evidence?.judged,
     unjudged: made.evidence?.unjudged,
@@ -148,7 +148,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   });
   const row: RunRow = {
     run_id: name,
-    title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graph),
+    title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graphs),
     pipeline: summary.pipeline,
     status: summary.status,
     // A branch may ask while others run.
@@ -179,6 +179,28 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
     run_dir: dir,
   };
   return { row, ...(waiting === undefined ? {} : { until: waiting.until }) };
+}
+
+type Known = Pick<OpenBranches, 'open'> & { readonly graphs: Graphs; readonly context: Context };
+
+/** What the running node does, as the journal's line about its start says; of a run of an earlier version as its graph does. */
+async function workAt(
+  dir: string,
+  id: string,
+  start: Start | undefined,
+  { open, graphs, context }: Known,
+): Promise<{ readonly does?: string }> {
+  if (start === undefined) return {};
+  const { pipeline, agent } = start;
+  const own = (type: string, does: string) => ({
+    does: does === '' && isAgentType(type) ? (agent.model ?? agent.name) : does,
+  });
+  if (pipeline.label === undefined) {
+    const node = nodeOf(graphs(start), id);
+    return node === undefined ? {} : own(node.type, workWords(node, context));
+  }
+  const began = open.find(({ node }) => node === id) ?? (await latestBegan(layout(dir).journal));
+  return began?.node === id ? own(began.node_type, began.does ?? '') : {};
 }
 
 /** A list only marks a damaged run. */

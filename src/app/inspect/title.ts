@@ -2,32 +2,38 @@
 import { basename, join } from 'node:path';
 import type { Graph } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
+import { pipelineFacts } from '../../core/pipeline.ts';
 import { type Manifest, manifestSchema } from '../../core/records/manifest.ts';
 import { storedText } from '../../run/inputs.ts';
 import { manifestJson, runIds } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
+type RecordedText = Pick<Manifest, 'pipeline' | 'pipeline_path'>;
+type TitledRun = RecordedText & Pick<Manifest, 'variables'>;
+export type Graphs = (run: RecordedText) => Graph | undefined;
+
 /** Characters of a spec that are searched for its heading. */
 const searched = 16 * 1024;
 
 /** The pipeline's label, else the first heading of its spec, else the name of the file. */
-export async function titleOf(
-  runDir: string,
-  { variables, pipeline_path }: Pick<Manifest, 'variables' | 'pipeline_path'>,
-  graph: Pick<Graph, 'settings'> | undefined,
-): Promise<string> {
-  const hash = variables['spec']?.file?.sha256;
-  return titleIn(graph, hash === undefined ? undefined : storedText(runDir, hash), pipeline_path);
+export async function titleOf(runDir: string, run: TitledRun, graphs: Graphs = storedGraph): Promise<string> {
+  const hash = run.variables['spec']?.file?.sha256;
+  const spec = hash === undefined ? undefined : storedText(runDir, hash);
+  return titleIn(recordedFacts(run, graphs).label, spec, run.pipeline_path);
+}
+
+/** What the manifest keeps of the pipeline. Runs of earlier versions have only its text. */
+export function recordedFacts(run: RecordedText, graphs: Graphs): ReturnType<typeof pipelineFacts> {
+  const { label, branches } = run.pipeline;
+  if (label !== undefined && branches !== undefined) return { label, branches };
+  const graph = graphs(run);
+  return graph === undefined ? { label: '', branches: false } : pipelineFacts(graph);
 }
 
 /** The same of a run that has not begun; `spec` is the text of its spec, if it has one. */
-export function titleIn(
-  graph: Pick<Graph, 'settings'> | undefined,
-  spec: string | undefined,
-  pipelinePath: string,
-): string {
-  const label = oneLineOf(graph?.settings.label ?? '');
-  if (label !== '') return label;
+export function titleIn(label: string, spec: string | undefined, pipelinePath: string): string {
+  const shown = oneLineOf(label);
+  if (shown !== '') return shown;
   const heading = oneLineOf(/^#{1,6}[ \t]+(.+?)[ \t]*#*$/m.exec(spec?.slice(0, searched) ?? '')?.[1] ?? '');
   return heading === '' ? basename(pipelinePath) : heading;
 }
@@ -45,13 +51,13 @@ export async function runTitles(
   for (const id of await runIds(runsDir)) {
     const dir = join(runsDir, id);
     const manifest = titledSchema().safeParse(manifestJson(dir)).data;
-    if (manifest !== undefined) titles.push({ id, title: await titleOf(dir, manifest, graphs(manifest)) });
+    if (manifest !== undefined) titles.push({ id, title: await titleOf(dir, manifest, graphs) });
   }
   return titles;
 }
 
-/** Pipelines by the hash of their text: many runs have the same. */
-export function openGraphs(): (run: Pick<Manifest, 'pipeline' | 'pipeline_path'>) => Graph | undefined {
+/** Pipelines of runs of earlier versions, by the hash of their text: many runs have the same. */
+export function openGraphs(): Graphs {
   const read = new Map<string, Graph | undefined>();
   return (run) => {
     const { sha256 } = run.pipeline;

@@ -16,7 +16,6 @@ import { needsAttention } from '../../run/next-command.ts';
 import { openRun } from '../../run/open-run.ts';
 import { openQuestionOf } from '../inspect/question.ts';
 import { titleOf } from '../inspect/title.ts';
-import { storedGraph } from '../read-pipeline.ts';
 import { newAnswerToken } from './answer-token.ts';
 
 /** How a process has left a run: with a result, or by an error, with its message. */
@@ -71,7 +70,7 @@ async function factsOf(runDir: string, left: RunLeft, host: NotifyHost) {
   const read = await openRun(runDir).manifest();
   const manifest = read.ok ? read.manifest : undefined;
   const known = 'title' in left ? (left.title ?? '') : '';
-  const title = manifest === undefined ? known : await titleOf(runDir, manifest, storedGraph(manifest));
+  const title = manifest === undefined ? known : await titleOf(runDir, manifest);
   const about = {
     run_id: manifest?.run_id ?? basename(runDir),
     title,

@@ -25,7 +25,7 @@ export async function recordedState(run: OwnRun) {
   const called = host.called ?? { program: 'factory' };
   run.again = await nextCommand(manifest, interrupted, runDir, host.cwd, called);
   host.parting?.(run.again);
-  host.watcher.opened?.({ dir: runDir, title: await titleOf(runDir, manifest, task.terms.graph) });
+  host.watcher.opened?.({ dir: runDir, title: await titleOf(runDir, manifest) });
   return { value: { recorded, created, manifest, resumed: resumes || lock.epoch > 1 } };
 }
 

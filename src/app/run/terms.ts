@@ -2,7 +2,7 @@
  *  records them. */
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { agentNodes, goalOf } from '../../core/pipeline.ts';
+import { agentNodes, goalOf, pipelineFacts } from '../../core/pipeline.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -109,7 +109,7 @@ export async function termsOf(
     caps,
     facts: {
       ...(goal === undefined ? {} : { goal }),
-      pipeline: { text: graph.text, sha256: sha256(graph.text) },
+      pipeline: { text: graph.text, sha256: sha256(graph.text), ...pipelineFacts(graph) },
       ...calledInManifest(graph, cwd, before?.pipelines),
       prompts: { ...prompts },
       schemas: { ...schemas },

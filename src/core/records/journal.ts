@@ -28,6 +28,10 @@ const beganRecordSchema = once(() =>
     node_type: z.string(),
     visit: z.int().positive(),
     branch: branchOf().exactOptional(),
+    does: z
+      .string()
+      .exactOptional()
+      .describe('What it does, for people: its command, its model or its label; absent without one'),
   }),
 );
 

@@ -105,7 +105,15 @@ export const manifestSchema = once(() =>
     goal: z.unknown().optional(),
     factory_version: z.string(),
     node_version: z.string(),
-    pipeline: z.object({ text: z.string(), sha256: hash() }),
+    pipeline: z.object({
+      text: z.string(),
+      sha256: hash(),
+      label: z.string().exactOptional().describe('Of the graph in the text; empty without one'),
+      branches: z
+        .boolean()
+        .exactOptional()
+        .describe('Whether nodes of the graph open branches or call pipelines'),
+    }),
     prompts: z.record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() })),
     schemas: z
       .record(z.string(), z.object({ path: z.string(), text: z.string(), sha256: hash() }))

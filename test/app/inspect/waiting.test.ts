@@ -45,7 +45,7 @@ test('the headline of a running run names the wait in place of what the node doe
     wakeAt: null,
     cut: false,
   } as const;
-  const facts = { summary, context: {}, progress: null, model: 'm', commits: 0, steps: 1 };
+  const facts = { summary, context: {}, progress: null, commits: 0, steps: 1 };
   expect(headlineOf({ ...facts, waiting: 'rate limited, attempt 3' })).toBe('a · rate limited, attempt 3');
   expect(headlineOf(facts)).toBe('a');
 });
