@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { openaiDefaults } from '../agents/openai/settings.ts';
 import type { Finished } from '../app/types.ts';
+import type { Context } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import { type PlanLevels, planLevelsIn } from '../core/records/ahead.ts';
 import { exportFindings, exportOrders, recordsDirectory, writeRecords } from '../planner/artifacts.ts';
 import { manifestFile } from '../planner/emit.ts';
 import {
@@ -93,7 +95,18 @@ export async function finishCompile(
       const fix = `fix that (space, permissions), then: factory resume ${quoteWord(runDir)}`;
       throw new DiskStop(what, fix, error);
     });
-  return { ...ending, request, evidence, records, dir, runDir, runId: result.run_id, next: result.next };
+  const levels = read.ok ? levelsOf(read.checkpoint.context, evidence) : [];
+  return {
+    ...{ ...ending, request, evidence, levels, records, dir, runDir },
+    ...{ runId: result.run_id, next: result.next },
+  };
+}
+
+/** Only levels of several orders are recorded. */
+function levelsOf(context: Context, { output }: PlanEvidence): PlanLevels {
+  const levels = planLevelsIn(context);
+  const orders = Object.keys(output).filter((name) => name !== manifestFile);
+  return levels.length > 0 ? levels : orders.map((name) => [name.replace(/\.json$/, '')]);
 }
 
 /** Exports the orders of a valid plan, or the findings of one with errors. */
@@ -119,6 +132,8 @@ async function exportPlan(
 export type FinishedCompile = PlanEnding & {
   readonly request: PlanRequest;
   readonly evidence: PlanEvidence;
+  /** The orders by when they can be asked for, those of one level together. */
+  readonly levels: PlanLevels;
   readonly records: PlannerRecords;
   /** The directory of the report. */
   readonly dir: string;

@@ -113,7 +113,10 @@ function codeOfRefusal({ problems }: Refusal, options: CompileOptions): number {
 
 function report(done: FinishedCompile, options: CompileOptions, io: RunHost): number {
   if (options.json === true) {
-    const more: JsonObject = { exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir };
+    const more: JsonObject = {
+      ...{ exit_code: done.code, artifacts_dir: done.dir, run_dir: done.runDir },
+      levels: done.levels,
+    };
     io.out(`${JSON.stringify({ ...done.records.run, ...more }, null, 2)}\n`);
   } else if (options.quiet !== true) {
     const paint = painter(paints(io, io.outIsTerminal, options.color));

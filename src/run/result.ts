@@ -5,6 +5,7 @@ import type { RunEnd } from '../core/decision.ts';
 import { openQuestions } from '../core/fork.ts';
 import { isPaused } from '../core/outcome.ts';
 import { overriddenIn, statusAtEnd } from '../core/overridden.ts';
+import { aheadIn } from '../core/records/ahead.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
 import { divergenceSchema } from '../core/records/exchange.ts';
@@ -32,6 +33,7 @@ export async function resultOf(
 ): Promise<RunResult> {
   const { state, ending } = end;
   const made = commitsIn(state.context['build.commits']);
+  const ahead = aheadIn(state.context);
   const proof = proofIn(state.context['build.proof']);
   const status = statusOfEnd(end);
   const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
@@ -57,6 +59,7 @@ export async function resultOf(
     ...(end.parked?.wake_at == null ? {} : { wake_at: end.parked.wake_at }),
     ...gatesOf(status, state, visits),
     commits: made,
+    ...(ahead === undefined ? {} : { ahead }),
     proof,
     ...(await auditOf(runDir)),
     evidence: await evidenceOf(manifest, runDir, treesOf, visits, {

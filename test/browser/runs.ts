@@ -336,6 +336,8 @@ export function madeView(row: RunRow, orders: number): RunView {
     spec: 'docs/link-checker.md',
     ...{ holdout: null, prices: { dated: '2026-11-01', from: 'bundled' }, nodes: [], failure: null },
     groups,
+    levels: [],
+    ahead: null,
     notes: [],
     branches: [],
     executions,

@@ -152,6 +152,33 @@ test('a compilation that succeeds after a revision leaves every record, and its 
   expect(ran.stdout).toMatch(/Run ID: +R1\n +Artifacts: .*R1\n +Work orders: +1\n +Output dir: +.*\/out\n$/);
 });
 
+test.for<[string, object[], string[][], RegExp]>([
+  [
+    'which orders can be asked for together',
+    [
+      order('WO-01', 'a.txt'),
+      order('WO-02', 'b.txt'),
+      order('WO-03', 'c.txt', { context_files: ['c.txt', 'b.txt'] }),
+    ],
+    [['WO-01', 'WO-02'], ['WO-03']],
+    / +Levels: +2, the orders of one can be asked for together\n +level 1: WO-01, WO-02\n +level 2: WO-03\n/,
+  ],
+  [
+    'that no two can be',
+    [order('WO-01', 'a.txt'), order('WO-02', 'b.txt', { context_files: ['b.txt', 'a.txt'] })],
+    [['WO-01'], ['WO-02']],
+    / +Levels: +one order each: no two can be asked for together\n/,
+  ],
+])('a compilation says of its plan %s', async ([, orders, levels, words]) => {
+  await using it = await home({ 'spec.md': 'S', 's.json': script({ json: planOf(...orders) }) });
+  const args = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1'];
+  const ran = await it.factory(args);
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stdout).toMatch(words);
+  const json = await it.factory([...args.slice(0, -1), 'R2', '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ levels });
+});
+
 test('a compilation that is given up exits 2, keeps the findings, and is unchanged by a resume', async () => {
   await using it = await home({ 'spec.md': 'S', 's.json': script({ json: bad }, { json: worse }) });
   const args = ['--script', 's.json', '--max-attempts', '2', '--run-id', 'R1', '--outdir', 'out'];

@@ -3,6 +3,7 @@
 import { pricesOf } from '../../core/budget/prices.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
+import { aheadIn, planLevelsIn } from '../../core/records/ahead.ts';
 import { layout } from '../../core/records/layout.ts';
 import { holdoutFacts } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
@@ -42,6 +43,8 @@ export async function runViewOf(
     not_enforced: [...(manifest.sandbox?.missing ?? manifest.not_enforced)],
     spec: manifest.variables['spec']?.file?.source ?? null,
     ...(await groupedExecutions(run)),
+    levels: planLevelsIn(context).map((level) => [...level]),
+    ahead: aheadIn(context) ?? null,
     branches: [...run.branches],
     notes: [...noteRowsOf(dir, history.records)],
     graph:

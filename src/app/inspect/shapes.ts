@@ -4,6 +4,7 @@ import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
+import { aheadCountsSchema, planLevelsSchema } from '../../core/records/ahead.ts';
 import { branchEndWords } from '../../core/records/fork.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
 import { steeringNoteSchema } from '../../core/records/note.ts';
@@ -279,6 +280,12 @@ export const runViewSchema = once(() =>
     not_enforced: z.array(z.string()),
     spec: z.string().nullable().describe('Path of the spec, if a variable of that name is a file'),
     groups: z.array(executionGroupSchema()),
+    levels: planLevelsSchema().describe(
+      'Work orders by when they can be asked for, those of one level together; empty if no two can',
+    ),
+    ahead: aheadCountsSchema()
+      .nullable()
+      .describe('Work orders asked for before their turn; null if none was'),
     executions: z.array(executionRowSchema()).describe('In order'),
     branches: z.array(branchRowSchema()).describe('In the order in which they were opened'),
     notes: z.array(noteRowSchema()).describe('Of people to its agents, in their order'),

@@ -11,6 +11,7 @@ import type {
   RunView,
 } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
+import { aheadWords } from '../../core/ahead-words.ts';
 import { costWords, countedItems, elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { isPaused } from '../../core/outcome.ts';
@@ -119,6 +120,7 @@ export function standingText(view: RunView, steps: number, paint: Paint): string
       [
         ['nodes', `${steps}`],
         ...(progress === null ? [] : [['orders', progressWords(progress)] as const]),
+        ...(view.ahead === null ? [] : [['', aheadWords(view.ahead)] as const]),
         ...(spent.calls === 0 ? [] : [['spent', spentWords(spent)] as const]),
         ...(view.agent === 'none' ? [] : [['agent', view.agent] as const]),
         ['run', view.run_dir],

@@ -1,5 +1,6 @@
 /** What `factory plan SPEC` prints. */
 import { join } from 'node:path';
+import { levelsWords } from '../../core/ahead-words.ts';
 import { manifestFile } from '../../planner/emit.ts';
 import type { AttemptEvidence } from '../../planner/evidence.ts';
 import { errorsFile, findingLine, isAnError } from '../../planner/report.ts';
@@ -21,6 +22,15 @@ export function compileReport(end: FinishedCompile, verbose: boolean, paint: Pai
   if (end.code === 0) {
     const orders = Object.keys(output).filter((name) => name !== manifestFile).length;
     row('Work orders', String(orders));
+    const levels = levelsWords(end.levels);
+    if (orders > 1)
+      row(
+        'Levels',
+        levels.length === 0
+          ? 'one order each: no two can be asked for together'
+          : `${levels.length}, the orders of one can be asked for together`,
+      );
+    lines.push(...levels.map((line) => `    ${line}`));
     for (const id of end.evidence.skipped)
       row('Left out', `${id} of the plan: the repository has the verify script already`);
     row('Output dir', end.exportedTo ?? join(end.dir, 'output'));

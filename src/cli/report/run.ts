@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import { signCharacter } from '../../app/inspect/states.ts';
+import { aheadWords } from '../../core/ahead-words.ts';
 import { countedItems, elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { failureLines } from '../../core/failure-excerpt.ts';
@@ -194,11 +195,13 @@ function branchRows({ all, ended, latest }: NonNullable<RunResult['branches']>):
   ];
 }
 
-function commitRows({ commits }: RunResult, paint: Paint): readonly Row[] {
-  if (commits.length === 0) return [];
+function commitRows({ commits, ahead }: RunResult, paint: Paint): readonly Row[] {
+  const early = ahead === undefined ? [] : [['orders', aheadWords(ahead)] as const];
+  if (commits.length === 0) return early;
   const tried = commits.reduce((sum, commit) => sum + commit.attempts, 0);
   const made = commits.filter(({ commit }) => commit !== null).length;
   return [
+    ...early,
     ['commits', `${made} in ${countedItems(tried, 'attempt')}`],
     ...commits.map(({ commit, subject, attempts }): Row => {
       const more = attempts > 1 ? paint.dim(` (${attempts} attempts)`) : '';

@@ -95,6 +95,14 @@ const skippedFolders = new Set(['node_modules', '__pycache__', 'venv', 'vendor']
 export const isSearchedForTests = (folder: string): boolean =>
   !folder.startsWith('.') && !skippedFolders.has(folder);
 
+/** How a project with these files is verified, if all programs are installed. `packageText`: of its package.json. */
+export function verifyFactsIn(files: readonly string[], packageText: string): VerifyFacts {
+  const searched = files.filter((path) => path.split('/').slice(0, -1).every(isSearchedForTests));
+  const parts = new Set(searched.flatMap(verifyPartsOf));
+  if (!hasTestScript(packageText)) parts.delete('package');
+  return verifyFactsOf(parts);
+}
+
 const scriptsSchema = once(() => z.object({ scripts: z.object({ test: z.string() }) }));
 
 /** Whether the text of a package.json has a test script. The one that `npm init` writes only fails; it does not count. */

@@ -20,10 +20,10 @@ export function waitsFor(
 ): readonly string[] {
   const order = orders[at];
   if (order === undefined) return [];
-  const paths = pathsIn(order);
+  const reads = reachOf(order, decides);
   return orders
     .slice(0, at)
-    .filter((earlier) => mayChangePrompt(pathsIn(earlier), paths, decides))
+    .filter((earlier) => mayChangePrompt(reachOf(earlier, decides), reads))
     .map(({ id }) => id);
 }
 
@@ -34,11 +34,11 @@ export function readyOrders<Order extends OrderPaths>(
   done: ReadonlySet<string>,
   decides: (path: string) => boolean,
 ): readonly Order[] {
-  const open = orders.filter(({ id }) => !done.has(id)).map((order) => ({ order, paths: pathsIn(order) }));
+  const open = orders
+    .filter(({ id }) => !done.has(id))
+    .map((order) => ({ order, reach: reachOf(order, decides) }));
   return open
-    .filter(
-      ({ paths }, at) => !open.slice(0, at).some((earlier) => mayChangePrompt(earlier.paths, paths, decides)),
-    )
+    .filter(({ reach }, at) => !open.slice(0, at).some((earlier) => mayChangePrompt(earlier.reach, reach)))
     .map(({ order }) => order);
 }
 
@@ -68,27 +68,28 @@ export function orderLevels(
   return levels;
 }
 
-/** An order with the paths that can meet, in a form in which equal ones are equal. */
-const pathsIn = (order: OrderPaths) => ({
-  ...order,
+/** What an order may change and what its prompt is made from; equal paths have equal spellings. */
+type Reach = {
+  readonly writes: readonly string[];
+  readonly reads: readonly string[];
+  readonly movesVerification: boolean;
+  readonly saysVerification: boolean;
+};
+
+const reachOf = (order: OrderPaths, decides: (path: string) => boolean): Reach => ({
   writes: order.allowed_files.map(folded),
   reads: [...order.allowed_files, ...order.context_files, ...order.preconditions.map(({ path }) => path)].map(
     folded,
   ),
-});
-type ComparedPaths = ReturnType<typeof pathsIn>;
-
-function mayChangePrompt(
-  earlier: ComparedPaths,
-  order: ComparedPaths,
-  decides: (path: string) => boolean,
-): boolean {
-  if (earlier.writes.some((path) => order.reads.some((read) => meet(path, read)))) return true;
-  // The prompt of an exempt order does not say how the project is verified.
-  if (order.verify_exempt) return false;
   // The commands of before no longer count after an order that may change checks.
-  return notesOf(earlier).mayChangeChecks || earlier.allowed_files.some(decides);
-}
+  movesVerification: notesOf(order).mayChangeChecks || order.allowed_files.some(decides),
+  // The prompt of an exempt order does not say how the project is verified.
+  saysVerification: !order.verify_exempt,
+});
+
+const mayChangePrompt = (earlier: Reach, order: Reach): boolean =>
+  (earlier.movesVerification && order.saysVerification) ||
+  earlier.writes.some((path) => order.reads.some((read) => meet(path, read)));
 
 /** Whether two paths are the same, or one is a folder that holds the other. */
 const meet = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);

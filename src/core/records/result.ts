@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { nothingSpent, spentSchema } from '../budget/usage.ts';
 import { once } from '../once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../outcome.ts';
+import { aheadCountsSchema } from './ahead.ts';
 import { auditCountsSchema } from './audit.ts';
 import { markSchema } from './checkpoint.ts';
 import { divergenceSchema } from './exchange.ts';
@@ -115,6 +116,9 @@ export const runResultSchema = once(() =>
       ),
     ...ofGates(),
     commits: z.array(commitSchema()),
+    ahead: aheadCountsSchema()
+      .exactOptional()
+      .describe('Work orders asked for before their turn; absent if none was'),
     proof: z
       .array(z.string())
       .nullable()

@@ -1,14 +1,19 @@
 /** `factory plan emit`: writes the work orders of the checked plan. */
 import { join } from 'node:path';
+import { levelsWords } from '../../core/ahead-words.ts';
 import { countedItems } from '../../core/amounts.ts';
 import { type StepVerdict, yes } from '../../core/contracts/step.ts';
+import { verifyFactsIn } from '../../core/orders/verify-deciders.ts';
+import { orderLevels } from '../../core/orders/waits.ts';
+import { workOrderSchema } from '../../core/orders/work-order.ts';
+import { levelsToRecord } from '../../core/records/ahead.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { filesInside } from '../../platform/files/inside.ts';
 import { namesIn } from '../../platform/files/read.ts';
 import { checkPlan } from '../compile.ts';
 import { emit, fileText, manifestFile } from '../emit.ts';
-import { filesOf } from '../files.ts';
+import { filesOf, readIfThere } from '../files.ts';
 import { isError } from '../findings.ts';
 import { readPlanState, unbegun, writePlanState } from '../state.ts';
 import { drawFinding, errorsReason, refusedAnswer, textOf } from './answers.ts';
@@ -25,7 +30,8 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
   }
   const state = readPlanState(io) ?? unbegun(io.now());
   if ('problem' in state) return refusedAnswer(`${state.problem}; begin again with factory plan prompt`);
-  const files = await filesOf(state.repo ?? io.cwd, io.env);
+  const repo = state.repo ?? io.cwd;
+  const files = await filesOf(repo, io.env);
   if ('problem' in files) return refusedAnswer(files.problem);
   // The plan or the workspace may have been edited since the check.
   const { plan, findings } = checkPlan(checked.text, {
@@ -52,6 +58,9 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
   await workspace.write(inWorkspace.planNormalized, fileText(emission.normalized));
   await writePlanState(io, { ...state, skipped: [...emission.skipped] });
 
+  const parsed = emission.orders.map((order) => workOrderSchema().parse(order));
+  const packageText = (await readIfThere(join(repo, 'package.json'))) ?? '';
+  const levels = orderLevels(parsed, verifyFactsIn(files.list, packageText));
   const skipped = emission.skipped.map(
     (id) => `left out ${id} of the plan: the repository has the verify script already\n`,
   );
@@ -61,12 +70,12 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
     ...{ id, title, verify_exempt },
   }));
   return yes(`wrote ${countedItems(written.length, 'work order')}`, {
-    updates: { 'plan.orders': written.length },
+    updates: { 'plan.orders': written.length, ...levelsToRecord(levels) },
     shown: {
-      out: [...skipped, ...listed, wrote].join(''),
+      out: [...skipped, ...listed, ...levelsWords(levels).map((line) => `${line}\n`), wrote].join(''),
       json: {
         ...{ outcome: 'success', folder: inWorkspace.orders, manifest_sha256: emission.manifestSha256 },
-        ...{ skipped: [...emission.skipped], orders },
+        ...{ skipped: [...emission.skipped], orders, levels },
       },
     },
   });

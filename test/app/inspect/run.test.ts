@@ -29,6 +29,15 @@ const straight = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shap
   a [shape=parallelogram, tool_command="echo 'ERROR: no column email'; exit 3"]
   start -> a; a -> exit [condition="outcome=success"] }`;
 
+/** A build that another program carries out, by what it leaves in the context. */
+const asked = { orders: 9, asked: 4, used: 3, wasted: 1 };
+const levels = [['WO-01', 'WO-02'], ['WO-03']];
+const updates = JSON.stringify({ context_updates: { 'build.ahead': asked, 'plan.levels': levels } });
+const ahead = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+  build [shape=parallelogram, tool_command="cp told.json $FACTORY_OUTPUT"]
+  write [shape=parallelogram, tool_command="printf '%s' '${updates.replaceAll('"', '\\"')}' > told.json"]
+  start -> write -> build -> exit }`;
+
 let it: Awaited<ReturnType<typeof house>>;
 const doors = () => ({ cwd: it.path, clock: realClock, env: {} });
 const dirOf = (id: string) => join(it.path, '.factory/runs', id);
@@ -65,6 +74,16 @@ test('rows have title, headline, next command and what can be done', async () =>
       ...{ headline: '5 nodes done', next: '', acts: ['fork'], reason: '' },
     },
   ]);
+});
+
+test('a run has the levels of its plan and what was asked ahead; its result has the counts', async () => {
+  await using other = await house({ 'ahead.dot': ahead });
+  await other.run('ahead.dot', { runId: 'built', quiet: true });
+  const read = await inspectRun(join(other.path, '.factory/runs/built'), doors());
+  expect(read).toMatchObject({ levels, ahead: asked, result: { status: 'completed', ahead: asked } });
+  const plain = await view('good');
+  expect(plain).toMatchObject({ levels: [], ahead: null });
+  expect(plain.result).not.toHaveProperty('ahead');
 });
 
 test('a run is its executions in order, with why each came, and rounds of its loop', async () => {

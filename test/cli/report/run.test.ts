@@ -41,6 +41,17 @@ test('a summary shows the last lines that the failed node printed, without contr
   expect(text.split('\n').at(-1)).toBe('  next      factory show r1 check');
 });
 
+test.for([
+  [{ orders: 9, asked: 4, used: 3, wasted: 1 }, '4 of 9 asked ahead, 1 wasted'],
+  [{ orders: 9, asked: 4, used: 4, wasted: 0 }, '4 of 9 asked ahead'],
+] as const)('a summary says how many orders were asked ahead: %j', ([ahead, words]) => {
+  const rows = (more: Partial<RunResult>) => summary({ ...result, ...more }, painter(false)).split('\n');
+  expect(rows({ ahead })).toContain(`  orders    ${words}`);
+  const commit = { work_order: 'WO-01', commit: 'a'.repeat(40), subject: 's', attempts: 1 };
+  const made = rows({ ahead, commits: [commit] });
+  expect(made.indexOf('  commits   1 in 1 attempt') - made.indexOf(`  orders    ${words}`)).toBe(1);
+});
+
 test.each(['failed', 'interrupted', 'paused_auth'] as const)(
   'the reason of a run that is %s has no colours, and cannot imitate a row of the summary',
   (status) => {

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { aheadWords } from '../../../core/ahead-words.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
 import { address, go } from '../place.ts';
@@ -30,6 +31,7 @@ export function Orders({ run }: { run: RunView }) {
   return (
     <nav class="orders" aria-label={orders ? 'Work orders' : 'Nodes'}>
       <h2>{orders ? 'Work orders' : 'Nodes'}</h2>
+      <Levels run={run} />
       {groups.length === 0 && <p class="quiet">Nothing has been executed.</p>}
       {groups.length === 1 && only?.kind === 'part' ? (
         <Attempts group={only} {...all} />
@@ -41,6 +43,27 @@ export function Orders({ run }: { run: RunView }) {
         </ul>
       )}
     </nav>
+  );
+}
+
+/** Which orders can be asked for together, and how many were asked for before their turn. */
+function Levels({ run: { levels, ahead } }: { run: RunView }) {
+  if (ahead === null && levels.length === 0) return null;
+  const words = ahead === null ? '' : aheadWords(ahead);
+  if (levels.length === 0) return <p class="quiet">{words}</p>;
+  return (
+    <details class="levels">
+      <summary class="quiet">
+        {countedItems(levels.length, 'level')}
+        {words !== '' && ` · ${words}`}
+      </summary>
+      <p class="quiet">The orders of one level can be asked for together.</p>
+      <ol>
+        {levels.map((level) => (
+          <li key={level.join()}>{level.join(', ')}</li>
+        ))}
+      </ol>
+    </details>
   );
 }
 
