@@ -6,4 +6,6 @@ const every = globalThis.setInterval;
 globalThis.setInterval = ((work: () => void, ms: number) =>
   every(work, ms === 1000 ? 1e9 : ms)) as typeof every;
 
-await import('../../../src/cli/process.ts');
+// The built command line, next to which this is put.
+const built: string = './real.js';
+await import(built);
