@@ -9,6 +9,7 @@ import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import { openServedQueue } from '../web/served-queue.ts';
+import { sharedReaders } from '../web/shared-readers.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
@@ -142,10 +143,12 @@ function webOf(
   const host = { cwd, clock, ...(called === undefined ? {} : { called }) };
   const runs = sharingReads(openRunList(runsDir, host));
   const db = databaseUrlOf(options, io);
+  const readOnly = options.readOnly === true;
   return {
     ...host,
-    ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly: options.readOnly === true },
+    ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly },
     ...{ runs, db },
+    ...sharedReaders({ clock, closing, runs, readOnly }),
     queue: openServedQueue({ ...host, runsDir, env, runs, db }),
     answering: new Set(),
     start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),

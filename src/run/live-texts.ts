@@ -152,6 +152,9 @@ export type ReadText = { readonly text: LiveText; readonly begins: boolean };
 export interface LiveTextReader {
   /** The texts since the last call; those of a new file only if `mayTurn` (the default). */
   read(mayTurn?: boolean): readonly ReadText[];
+  /** The texts of the present file that `read` has given until now, once more, a piece of the file in memory at a time. It
+   *  answers false where the file is replaced meanwhile: then texts are missing that nobody needs any more. */
+  again(): () => Generator<ReadText, boolean>;
   close(): void;
 }
 
@@ -171,16 +174,28 @@ export function liveTextReader(runDir: string): LiveTextReader {
       open = GrowingFile.open(path);
       return [...rest, ...(open?.texts() ?? [])];
     },
+    again() {
+      const end = open?.end ?? 0;
+      const file = open;
+      return function* () {
+        return file === undefined || (yield* file.textsTo(end));
+      };
+    },
     close,
   };
 }
 
+/** Bytes of the file that are read again at once. */
+const pieceBytes = 256 * 1024;
+
 class GrowingFile {
   readonly #file: number;
+  #isOpen = true;
+  /** What is before it was left out. */
+  #from = 0;
   #at = 0;
   #rest: Buffer = Buffer.alloc(0);
-  /** Executions of which the file has had a text. */
-  readonly #seen = new Set<string>();
+  readonly #lines = new TextLines();
 
   private constructor(file: number) {
     this.#file = file;
@@ -200,14 +215,55 @@ class GrowingFile {
     return found !== undefined && found.ino === fstatSync(this.#file).ino;
   }
 
+  /** After the last whole line that was read. */
+  get end(): number {
+    return this.#at - this.#rest.length;
+  }
+
   *texts(): Generator<ReadText> {
     const { size } = fstatSync(this.#file);
     // No owner writes that much: what is left out is no live text.
-    if (size - this.#at > mostAhead) this.#at = size;
-    const piece = Buffer.alloc(Math.max(0, size - this.#at));
-    const read = readSync(this.#file, piece, 0, piece.length, this.#at);
-    this.#at += read;
-    const bytes = Buffer.concat([this.#rest, piece.subarray(0, read)]);
+    if (size - this.#at > mostAhead) {
+      this.#at = size;
+      this.#from = size;
+    }
+    const bytes = Buffer.concat([this.#rest, this.#read(this.#at, size)]);
+    this.#at += bytes.length - this.#rest.length;
+    this.#rest = yield* this.#lines.in(bytes);
+  }
+
+  /** The texts up to `end` once more; false if the file was closed before. */
+  *textsTo(end: number): Generator<ReadText, boolean> {
+    const lines = new TextLines();
+    let rest: Buffer = Buffer.alloc(0);
+    for (let at = this.#from; at < end; ) {
+      if (!this.#isOpen) return false;
+      const piece = this.#read(at, Math.min(end, at + pieceBytes));
+      if (piece.length === 0) return false;
+      at += piece.length;
+      rest = yield* lines.in(Buffer.concat([rest, piece]));
+    }
+    return true;
+  }
+
+  #read(from: number, to: number): Buffer {
+    const piece = Buffer.alloc(Math.max(0, to - from));
+    return piece.subarray(0, readSync(this.#file, piece, 0, piece.length, from));
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    closeSync(this.#file);
+  }
+}
+
+/** Takes lines of the file apart. */
+class TextLines {
+  /** Executions of which there was a text. */
+  readonly #seen = new Set<string>();
+
+  /** The texts in `bytes`; answers with what follows the last line end. */
+  *in(bytes: Buffer): Generator<ReadText, Buffer> {
     let from = 0;
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
       const line = readLine(bytes.subarray(from, end));
@@ -218,10 +274,6 @@ class GrowingFile {
       yield { text, begins: !this.#seen.has(execution) };
       this.#seen.add(execution);
     }
-    this.#rest = Buffer.from(bytes.subarray(from));
-  }
-
-  close(): void {
-    closeSync(this.#file);
+    return Buffer.from(bytes.subarray(from));
   }
 }

@@ -76,22 +76,33 @@ function addRoute(app: Hono, name: ApiRouteName, web: Web): void {
     if (asked instanceof Response) return asked;
     // The table gives each function its types.
     const handle = handlers[name] as (asked: Asked<never>) => Promise<unknown>;
-    const answer = await handle(asked as Asked<never>).catch((error: unknown) => {
-      if (asked.run !== undefined && servedRun(web, asked.run.id) === undefined) return noRun(asked.run.id);
-      // A symbolic link in a run directory is not followed.
-      if (isCode(error, 'ELOOP')) return notFound(`there is no ${c.req.path}`);
-      throw error;
-    });
-    return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+    const make = async (): Promise<Response> => {
+      const answer = await handle(asked as Asked<never>).catch((error: unknown) => {
+        if (asked.run !== undefined && servedRun(web, asked.run.id) === undefined) return noRun(asked.run.id);
+        // A symbolic link in a run directory is not followed.
+        if (isCode(error, 'ELOOP')) return notFound(`there is no ${c.req.path}`);
+        throw error;
+      });
+      return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
+    };
+    if (asked.run === undefined || !askedAgain.includes(name)) return make();
+    return web.kept.answer(asked.run, JSON.stringify([name, asked.params, asked.query]), make);
   });
 }
 
+/** What the pages of a run ask for whenever it changes. */
+const askedAgain: readonly ApiRouteName[] = [
+  ...(['run', 'why', 'execution', 'changes', 'events', 'graph', 'timeline'] as const),
+];
+
+type Checked = {
+  readonly run: AskedRun | undefined;
+  readonly params: unknown;
+  readonly query: unknown;
+};
+
 /** The parts of a request as the route's schemas make them, or what is wrong with it. */
-async function checked(
-  route: ApiRoute,
-  c: Context,
-  web: Web,
-): Promise<Response | { readonly run: AskedRun | undefined }> {
+async function checked(route: ApiRoute, c: Context, web: Web): Promise<Response | Checked> {
   const params = parsed(route.params, c.req.param());
   if (params instanceof Response) return notFound(`there is no ${c.req.path}`);
   const query = parsed(route.query, c.req.query());

@@ -5,7 +5,9 @@ const heartbeatMs = 15_000;
 
 /** Streams at once; other requests still have room (see `mostConnections`). */
 const mostStreams = 500;
-let openStreams = 0;
+
+/** The streams of one server. */
+export type OpenStreams = { count: number };
 
 /** One message. `id` is what a browser sends as `Last-Event-ID` when it connects again. */
 export const message = (event: string, data: unknown, id?: number): string =>
@@ -14,14 +16,14 @@ export const message = (event: string, data: unknown, id?: number): string =>
 /** Streams what `messages` yields, each one or more whole messages, until it ends, the reader leaves or the server stops.
  *  Nothing is taken from `messages` while the reader does not read. */
 export function eventStream(
-  messages: (signal: AbortSignal) => AsyncIterable<string>,
-  { every, closing }: Pick<Web, 'every' | 'closing'>,
+  messages: (signal: AbortSignal) => AsyncIterable<string | Uint8Array>,
+  { every, closing, streams }: Pick<Web, 'every' | 'closing' | 'streams'>,
   request: Request,
 ): Response {
   // nginx and others would hold events back until a buffer is full.
   const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' };
   if (request.method === 'HEAD') return new Response(null, { headers });
-  if (openStreams >= mostStreams)
+  if (streams.count >= mostStreams)
     return problem(
       503,
       'busy',
@@ -31,15 +33,14 @@ export function eventStream(
         'Retry-After': '10',
       },
     );
-  openStreams += 1;
+  streams.count += 1;
   const left = new AbortController();
   const signal = AbortSignal.any([left.signal, closing, request.signal]);
   const source = messages(signal)[Symbol.asyncIterator]();
-  const text = new TextEncoder();
   let stopBeating = () => {};
   let isOpen = true;
   const close = (): void => {
-    if (isOpen) openStreams -= 1;
+    if (isOpen) streams.count -= 1;
     isOpen = false;
     stopBeating();
     left.abort();
@@ -50,16 +51,16 @@ export function eventStream(
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      controller.enqueue(text.encode('retry: 1000\n\n'));
+      controller.enqueue(bytesOf('retry: 1000\n\n'));
       stopBeating = every(heartbeatMs, () => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(text.encode(':\n\n'));
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(bytesOf(':\n\n'));
       });
       signal.addEventListener('abort', stopBeating, { once: true });
     },
     async pull(controller) {
       try {
         const next = await source.next();
-        if (!next.done && !signal.aborted) return controller.enqueue(text.encode(next.value));
+        if (!next.done && !signal.aborted) return controller.enqueue(bytesOf(next.value));
         await end();
         controller.close();
       } catch (error) {
@@ -71,3 +72,6 @@ export function eventStream(
   });
   return new Response(body, { headers });
 }
+
+const bytesOf = (text: string | Uint8Array): Uint8Array =>
+  typeof text === 'string' ? Buffer.from(text) : text;

@@ -10,14 +10,20 @@ import type { Environment, Spawn } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { validRunId } from '../run/runs.ts';
 import type { ApiError } from './contract.ts';
+import type { KeptAnswers } from './kept-answers.ts';
 import type { ApiRouteName, routes } from './routes.ts';
+import type { RunFollowers } from './run-followers.ts';
 import type { ServedQueue } from './served-queue.ts';
+import type { OpenStreams } from './sse.ts';
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
 export type Web = InspectHost & {
   /** Absolute. */
   readonly runsDir: string;
   readonly runs: OpenRunList;
+  readonly followers: RunFollowers;
+  readonly kept: KeptAnswers;
+  readonly streams: OpenStreams;
   readonly queue: ServedQueue;
   /** The URL of the database that has the jobs. */
   readonly db: string | undefined;

@@ -31,6 +31,7 @@ export function handClock(instant = 60_000): HandClock {
           until: now + ms,
           wake: () => {
             on.delete(wait);
+            signal?.removeEventListener('abort', wait.wake);
             resolve();
           },
         };

@@ -1,5 +1,7 @@
 /** Whose texts are withheld while a run is unfinished: nodes that see the holdout may quote it. */
+import { statSync } from 'node:fs';
 import { type Graph, nodeOf } from '../../core/graph.ts';
+import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
 import type { RunReader } from '../../run/open-run.ts';
@@ -32,4 +34,17 @@ export async function textsWithheld(reader: RunReader): Promise<Withheld> {
   if (read.manifest.holdout === undefined) return nothing;
   const history = reader.history();
   return history.ok ? withheldIn(read.manifest, storedGraph(read.manifest), history) : () => true;
+}
+
+/** The same for who asks often: the manifest of a run without a holdout is read again only when it was written. */
+export function withheldReader(reader: RunReader): () => Promise<Withheld> {
+  let known: { readonly is: string; readonly withheld: Withheld } | undefined;
+  return async () => {
+    const file = statSync(layout(reader.dir).manifest, { throwIfNoEntry: false });
+    const is = file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeMs}`;
+    if (known?.is === is && known.withheld === nothing) return nothing;
+    const withheld = await textsWithheld(reader);
+    known = { is, withheld };
+    return withheld;
+  };
 }

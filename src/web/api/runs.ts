@@ -33,7 +33,10 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
 };
 
 /** A row as this server offers it: a read-only one offers no acts. */
-export const servedActs = ({ acts }: Pick<RunRow, 'acts'>, { readOnly }: Web): Pick<RunRow, 'acts'> => ({
+export const servedActs = (
+  { acts }: Pick<RunRow, 'acts'>,
+  { readOnly }: Pick<Web, 'readOnly'>,
+): Pick<RunRow, 'acts'> => ({
   acts: readOnly ? [] : acts,
 });
 
