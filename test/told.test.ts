@@ -45,7 +45,12 @@ test('every variable that a node gets is in the docs', () => {
     epoch: 1,
   };
   const desk = { words: (dir: string) => moneyWords(dir, { ...bundledPrices, from: 'a file' }) };
-  const given = withOwnWords({}, run, { node, visit: 1, attempt: 1, snapshotId: 's', desk }, '/r/a');
+  const given = withOwnWords(
+    {},
+    run,
+    { node, visit: 1, attempt: 1, snapshotId: 's', desk, promptOnly: ['ask'] },
+    '/r/a',
+  );
   // Internal variables: they find processes that a node has left, count the cost of nested runs, and name the program.
   const ours = /^FACTORY_(?:RUN_MARKER|RUN_EPOCH_.*|BUDGET|NODE_EXEC)$/;
   const names = Object.keys(given).filter((name) => name.startsWith('FACTORY_') && !ours.test(name));

@@ -19,6 +19,7 @@ export function fallbackAgent(agents: readonly Agent[]): Agent {
     name: agents.map((agent) => agent.name).join(','),
     describe: agents.map((agent) => agent.describe).join(', else '),
     each: (other) => fallbackAgent(agents.map(other)),
+    answersAlone: (settings) => agents.every((agent) => agent.answersAlone?.(settings) === true),
     async work(task, signal) {
       const failed: { readonly agent: string; readonly report: Failed }[] = [];
       if (signal.aborted) return { kind: 'cancelled' };
@@ -43,6 +44,7 @@ export const unusableAgent = (name: string, why: string): Agent => ({
   name,
   describe: `${name} (cannot answer here)`,
   free: true,
+  answersAlone: () => true,
   work: async (_task: AgentTask, signal): Promise<AgentReport> =>
     signal.aborted ? { kind: 'cancelled' } : { kind: 'failed', class: 'config', reason: why, missing: true },
 });

@@ -57,6 +57,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
     threads: true,
+    answersAlone: (settings) => readOpenaiSettings({ settings }).loop === undefined,
     modelFor: (task) => task.model ?? settings.model,
     accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model, holder }),
     async work(task, signal) {

@@ -23,6 +23,8 @@ export type RunEnding = {
   readonly disk?: boolean;
   /** True if a limit ends it that is not one of the whole run: in a branch it ends only the branch. */
   readonly ofBranch?: true;
+  /** True if executions that are under way in other branches may finish: what they have paid for is kept. */
+  readonly orderly?: true;
 };
 
 /** What ends a run, or stops it until it is resumed. */

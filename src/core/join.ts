@@ -24,10 +24,12 @@ export type JoinRules = {
   readonly merge: 'all' | 'none';
   /** Context keys that later nodes find under their own names. */
   readonly lifted: readonly string[];
+  /** Whether the prompt of the first agent after the join says how the branches ended. */
+  readonly summary: boolean;
 };
 
 type Rules = Partial<Pick<NodeSettings, 'join_policy' | 'k' | 'quorum_fraction'>> &
-  Partial<Pick<NodeSettings, 'error_policy' | 'merge' | 'merge_context'>>;
+  Partial<Pick<NodeSettings, 'error_policy' | 'merge' | 'merge_context' | 'branch_summary'>>;
 
 /** Where branches begin and where they meet. */
 type Meeting = { readonly node: string; readonly join: string };
@@ -53,6 +55,7 @@ const rulesOf = (fanOut: Rules, join: Rules): JoinRules => ({
   onFailure: fanOut.error_policy ?? join.error_policy,
   merge: fanOut.merge ?? join.merge ?? 'all',
   lifted: fanOut.merge_context ?? join.merge_context ?? [],
+  summary: fanOut.branch_summary ?? join.branch_summary ?? true,
 });
 
 /** How many of `total` branches must succeed. */

@@ -39,7 +39,7 @@ export function plan(graph: Graph, state: RunState, facts: PlanFacts): RunPlan {
     throw new Error(`Internal: no node ${state.next_node} in a linted graph`);
   for (const gate of gatesBefore) {
     const hit = gate({ graph, state, node, kind, facts });
-    if (hit !== undefined) return { do: 'finish', ending: { ...failing(hit.reason), ...hit } };
+    if (hit !== undefined) return { do: 'finish', ending: { ...failing(hit.reason), ...hit, orderly: true } };
   }
   // A resume may have changed the goal; no node can.
   const goal = graph.settings.goal?.value;

@@ -3,6 +3,7 @@
 
 import { renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { WorkspaceFiles } from '../core/contracts/node-kind.ts';
 import { sandboxLevelFor } from '../core/policy/confinement.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -17,6 +18,8 @@ export type BranchPlace = {
   readonly workspace: string;
   readonly snapshots: Snapshots;
   readonly snapshot: Snapshot;
+  /** Of a branch without a folder. */
+  readonly files?: WorkspaceFiles;
   /** To be called when the branch does nothing more: the next one may take its folder over. */
   release(): Promise<void>;
 };
@@ -37,7 +40,6 @@ export function branchPlaces(
   { node }: { readonly node: string },
 ): BranchPlaces {
   const { runDir, snapshots: ofRun } = run;
-  warnOfPaths(run);
   const top = branchFolders(runDir, node);
   /** Left by branches that have ended. */
   const free: Folder[] = [];
@@ -59,6 +61,7 @@ export function branchPlaces(
 
   return {
     async open(id, cursor) {
+      warnOfPaths(run);
       const folder = await opened(join(top, id), cursor.snapshot);
       // Compared with what was last known of this very folder: of files that are as they were nothing is read.
       const snapshot = await folder.snapshots.take();

@@ -4,7 +4,7 @@ import type { Stop } from '../core/decision.ts';
 import { branchesOf, cursorOf, hasOpenBranches, snapshotNow, suspensions, viewOf } from '../core/fork.ts';
 import type { Graph } from '../core/graph.ts';
 import { isJoinDecided, type JoinRules, joinRulesIn } from '../core/join.ts';
-import { laneBounds } from '../core/lane-bounds.ts';
+import { type LaneBounds, laneBounds } from '../core/lane-bounds.ts';
 import { endsByTime, type SuspendedRun } from '../core/outcome.ts';
 import type { Cursor, Fork } from '../core/records/fork.ts';
 import type { BranchStoppedFacts } from '../core/records/journal.ts';
@@ -14,7 +14,8 @@ import { withGoal } from '../core/variables.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
 import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { type BranchPlaces, branchPlaces } from './branch-places.ts';
+import { answerPlace, answersAlone } from './answer-place.ts';
+import { type BranchPlace, type BranchPlaces, branchPlaces } from './branch-places.ts';
 import { canContinue, isEarly, untilOneCan } from './branch-wake.ts';
 import { openRecords } from './commit.ts';
 import type { Run } from './run-context.ts';
@@ -106,9 +107,14 @@ class OpenBranches {
     return this.#halt.signal.aborted || this.#outer.run.signal.aborted;
   }
 
-  /** A request stops the run: executions that have begun finish. */
+  /** A request or a limit stops the run: executions that have begun finish. */
   get #beginsNone(): boolean {
-    return this.#outer.run.stopAsked?.() !== undefined;
+    return this.#outer.run.stopAsked?.() !== undefined || this.#hasLimit;
+  }
+
+  get #hasLimit(): boolean {
+    const isOwn = this.#stop?.do === 'finish' && this.#stop.ending.orderly === true;
+    return isOwn || this.#outer.run.limitReached?.() === true;
   }
 
   /** Those whose answer has come, or whose time, wait no longer. */
@@ -141,21 +147,32 @@ class OpenBranches {
     const cursor = cursorOf(progress.state, id);
     const fork = stateOf(this.#outer).fork;
     if (fork === undefined) throw new Error('Internal: no fork is open');
-    const place = await this.#places.open(id, { snapshot: snapshotNow(cursor) });
     const lane = laneBounds(run.graph, fork, id, cursor);
+    const place = await this.#placeOf(id, lane, snapshotNow(cursor));
     const state = { ...viewOf(progress.state, id), elapsed_ms: records.elapsed() };
     const its = {
       ...run,
       ...{ branch: id, state, parkedBefore: cursor.parked },
       ...(lane.call === true ? inCall(lane.graph, cursor) : { graph: lane.graph }),
       ...{ workspace: place.workspace, snapshots: place.snapshots, snapshot: place.snapshot },
+      ...(place.files === undefined ? {} : { files: place.files }),
       signal: AbortSignal.any([run.signal, this.#halt.signal, cancelled]),
+      limitReached: () => this.#hasLimit,
     };
     try {
       return await this.#runLane({ run: its, progress, records: openRecords(its), lane });
     } finally {
       await place.release();
     }
+  }
+
+  /** A branch that only answers needs no checkout. */
+  async #placeOf(id: string, lane: LaneBounds, snapshot: string): Promise<BranchPlace> {
+    const { run } = this.#outer;
+    if (lane.call === true || !answersAlone(run, lane.graph, lane))
+      return this.#places.open(id, { snapshot });
+    const isBase = snapshot === this.#snapshot.id;
+    return answerPlace(run, isBase ? this.#snapshot : await run.snapshots.load(snapshot));
   }
 
   /** The next lane that has settled; undefined when a suspended one can continue. */
@@ -205,10 +222,14 @@ class OpenBranches {
     }
   }
 
-  /** An end of the run counts more than an interruption. An interruption between executions lets those of other branches finish. */
+  /** An end of the run counts more than an interruption. An interruption between executions lets those of other branches finish, and
+   *  so does a limit: their answers may be paid for. */
   #halts(stop: Stop): void {
     if (this.#stop === undefined || (this.#stop.do !== 'finish' && stop.do === 'finish')) this.#stop = stop;
-    const isOrderly = stop.do === 'interrupt' && !this.#outer.run.signal.aborted && this.#beginsNone;
+    const isOrderly =
+      stop.do === 'finish'
+        ? stop.ending.orderly === true
+        : stop.do === 'interrupt' && !this.#outer.run.signal.aborted && this.#beginsNone;
     if (!isOrderly) this.#halt.abort();
   }
 

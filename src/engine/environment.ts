@@ -122,12 +122,14 @@ export function withOwnWords(
     attempt,
     snapshotId,
     desk,
+    promptOnly = [],
   }: {
     readonly node: Node;
     readonly visit: number;
     readonly attempt: number;
     readonly snapshotId: string;
     readonly desk: Pick<BudgetGuard, 'words'>;
+    readonly promptOnly?: readonly string[];
   },
   nodeDir: string,
 ): Record<string, string> {
@@ -151,6 +153,7 @@ export function withOwnWords(
     FACTORY_CONTEXT: at.context,
     ...desk.words(nodeDir),
     ...(access ? { FACTORY_RUN_DIR: run.runDir, FACTORY_SNAPSHOT: snapshotId } : {}),
+    ...(access && promptOnly.length > 0 ? { FACTORY_PROMPT_ONLY: promptOnly.join(',') } : {}),
   };
 }
 

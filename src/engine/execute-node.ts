@@ -99,7 +99,7 @@ function stopped(node: string, error: unknown): ExecutionEnd {
     };
   if (error instanceof TimeAwaited) return { kind: 'waits', parked: error.parked };
   if (error instanceof AnswerAwaited) return { kind: 'asks', question: error.question };
-  if (error instanceof LimitReached) return { kind: 'stopped', ...error.hit };
+  if (error instanceof LimitReached) return { kind: 'stopped', ...error.hit, orderly: true };
   if (error instanceof Diverged || error instanceof HoldoutLeak)
     return { kind: 'stopped', reason: error.message };
   throw error;

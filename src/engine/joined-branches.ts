@@ -1,6 +1,7 @@
 /** What the prompt of the first agent after a join says of the branches that met in it: their notes and answers. */
 import { executionsOnPath, type PathPart, type PathStep } from '../core/branch-path.ts';
-import { isAgentType } from '../core/graph.ts';
+import { fanOutType, type Graph, isAgentType } from '../core/graph.ts';
+import { joinRulesIn } from '../core/join.ts';
 import { isObject, type JsonObject, own } from '../core/json.ts';
 import { branchAccounts, type PastExecution } from '../core/preamble.ts';
 import type { RunRecord, VisitRecord } from '../core/records/visit.ts';
@@ -11,10 +12,10 @@ import { type Asking, cleaner, visitTexts } from './past.ts';
 export async function joinedBranches(at: Asking, mask: (text: string) => string): Promise<string> {
   const { run, state } = at;
   const results = own(state.context, 'parallel.results');
-  if (!Array.isArray(results)) return '';
+  if (!Array.isArray(results) || isSilent(run.graph)) return '';
   const { records, exchanges } = run.past.history();
   const met = meeting(at) ?? lastMeeting(executionsOnPath(records, run.branch), state.round_step ?? 0);
-  if (met === undefined) return '';
+  if (met === undefined || !joinRulesIn(run.graph, met).summary) return '';
   const answers = new Map(exchanges.map((one) => [`${one.node} ${one.visit}`, one]));
   const clean = cleaner(at, mask);
   const accounts: PastExecution[] = [];
@@ -45,6 +46,12 @@ export async function joinedBranches(at: Asking, mask: (text: string) => string)
   return branchAccounts(met.join, accounts);
 }
 
+/** Whether no fan-out of the graph wants a summary of its branches: then the journal is not read for one. */
+function isSilent({ nodes }: Graph): boolean {
+  const fanOuts = [...nodes.values()].filter(({ type }) => type === fanOutType);
+  return fanOuts.length > 0 && fanOuts.every(({ settings }) => settings.branch_summary === false);
+}
+
 /** Of a branch that has failed its latest failure, else the latest answer of an agent. */
 const mostTelling = (steps: readonly PathStep[], { status }: JsonObject): PathStep | undefined =>
   steps.findLast(({ visit: { outcome, node_type } }) =>
@@ -60,6 +67,8 @@ function outputOf({ context: { set } }: VisitRecord): string {
 }
 
 type Meeting = {
+  /** The fan-out. */
+  readonly node: string;
   readonly join: string;
   stepsOf(branch: string, records: readonly RunRecord[]): readonly PathStep[];
 };
@@ -68,7 +77,7 @@ type Meeting = {
 function meeting({ node, state: { fork } }: Asking): Meeting | undefined {
   if (fork?.join !== node.id || fork.call === true) return undefined;
   return {
-    join: node.id,
+    ...{ node: fork.node, join: node.id },
     stepsOf: (branch, records) =>
       executionsOnPath(records, branch).filter(({ visit }) => visit.steps > fork.step),
   };
@@ -85,7 +94,8 @@ function lastMeeting(path: readonly PathStep[], since: number): Meeting | undefi
     );
     if (visit.joined !== undefined && path[opening]?.visit.fork?.call !== true) {
       const between = path.slice(opening + 1, at);
-      return { join: visit.node, stepsOf: (branch) => between.filter(isIn(between, branch, lane)) };
+      const stepsOf: Meeting['stepsOf'] = (branch) => between.filter(isIn(between, branch, lane));
+      return { node: visit.joined, join: visit.node, stepsOf };
     }
   }
   return undefined;

@@ -16,7 +16,7 @@ import { type Decided, openRecords, type RunRecords } from './commit.ts';
 import { executeNode } from './execute-node.ts';
 import { gatherFacts } from './facts.ts';
 import { failureFacts } from './feedback.ts';
-import type { Execution, ExecutionEnd, Run } from './run-context.ts';
+import type { EndInBranches, Execution, ExecutionEnd, Run } from './run-context.ts';
 import { type LaneEnd, type RunLane, RunProgress, stateOf } from './run-lane.ts';
 
 /** Runs from the checkpoint's next node to an end. Rejects only when the run directory cannot be written. */
@@ -79,7 +79,7 @@ export async function runLane(lane: RunLane): Promise<LaneEnd> {
 /** What the run does now; a replay is asked only about a node that would start. */
 async function planned(run: Run, state: RunState, elapsedMs: number): Promise<RunPlan> {
   const { kinds, caps, costs } = run;
-  const interrupted = run.signal.aborted || run.stopAsked?.() !== undefined;
+  const interrupted = run.signal.aborted || run.stopAsked?.() !== undefined || run.limitReached?.() === true;
   const facts = { kinds, caps, elapsedMs, spent: costs.run(), unpriced: costs.unpriced(), interrupted };
   const next = plan(run.graph, state, facts);
   if (next.do !== 'execute' || run.replay === undefined) return next;
@@ -132,10 +132,12 @@ const timeOf = ({ clock }: Run, { began }: Execution, { cut_ms = 0 }: RunState):
 const stopOf = (executed: Exclude<ExecutionEnd, { kind: 'ended' | 'asks' | 'waits' }>): Stop =>
   executed.kind === 'interrupted'
     ? { do: 'interrupt' }
-    : { do: 'finish', ending: { ...failing(executed.reason, executed.disk), ...ofBranch(executed) } };
+    : { do: 'finish', ending: { ...failing(executed.reason, executed.disk), ...inBranches(executed) } };
 
-const ofBranch = (executed: Pick<RunEnding, 'ofBranch'>): Pick<RunEnding, 'ofBranch'> =>
-  executed.ofBranch === true ? { ofBranch: true } : {};
+const inBranches = ({ ofBranch, orderly }: EndInBranches): EndInBranches => ({
+  ...(ofBranch === undefined ? {} : { ofBranch }),
+  ...(orderly === undefined ? {} : { orderly }),
+});
 
 /** Waiting is no outcome: no edge takes it, and the resume asks the same question. */
 const asking = (before: RunState, question: Question): Stop => ({

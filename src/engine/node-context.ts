@@ -39,7 +39,7 @@ export function attemptContext(context: LayerContext, attempt: AttemptFacts): La
     hidden: { paths: [], made: [], sealed: [] },
     inputs: inputsOf(context, mask),
     toolState: toolStateOf(context, secrets),
-    workspace: workspaceFiles(run),
+    workspace: run.files ?? workspaceFiles(run),
     ...artifacts,
     ...askedPerson(context, secrets, artifacts.files.keep),
     wait: (ms) => waitFrom(context, ms, attempt.timeout.ms),

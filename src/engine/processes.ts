@@ -109,7 +109,11 @@ const spawned =
 /** The variables that describe the attempt, added to an environment. */
 const described = (env: Readonly<Record<string, string>>, context: LayerContext) => {
   const { run, node, nodeDir, visit, attempt, before, budget } = context;
-  const at = { node, visit, attempt: attempt.number, snapshotId: before.id, desk: budget.calls };
+  const promptOnly = node.settings.access === undefined ? [] : run.promptOnly?.(run.graph);
+  const at = {
+    ...{ node, visit, attempt: attempt.number, snapshotId: before.id, desk: budget.calls },
+    ...(promptOnly === undefined ? {} : { promptOnly }),
+  };
   return withOwnWords(env, run, at, nodeDir);
 };
 

@@ -3,10 +3,10 @@ import type { AutoAnswers } from '../core/auto-answer.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent } from '../core/contracts/agent.ts';
 import type { Clock, Every } from '../core/contracts/clock.ts';
-import type { NodeContext, NodeKind } from '../core/contracts/node-kind.ts';
+import type { NodeContext, NodeKind, WorkspaceFiles } from '../core/contracts/node-kind.ts';
 import type { Spawn } from '../core/contracts/process.ts';
 import type { Log, Watcher } from '../core/contracts/watcher.ts';
-import type { NextExecution, NodeCounts } from '../core/decision.ts';
+import type { NextExecution, NodeCounts, RunEnding } from '../core/decision.ts';
 import type { Graph, Node } from '../core/graph.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Context, Outcome, SuspendedRun } from '../core/outcome.ts';
@@ -39,6 +39,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly runDir: string;
   /** In a branch the folder in which it works, and its snapshots. */
   readonly workspace: string;
+  /** The files of the workspace, in a branch that has no folder. */
+  readonly files?: WorkspaceFiles;
   /** The innermost branch in which nodes are executed; undefined outside of branches. */
   readonly branch?: string;
   /** Name of the snapshot with which the run began. */
@@ -64,6 +66,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly command_timeout?: number | undefined;
   readonly schema: NodeContext['inputs']['schema'];
   readonly agentFor: (node: Node) => Agent | undefined;
+  /** Nodes of a graph, as they are written there, that ask for an answer to the text of a file and to nothing else. */
+  readonly promptOnly?: (graph: Graph) => readonly string[];
   readonly historyEnv: Readonly<Record<string, string>>;
   /** Without it, programs are confined only by process group and limits. */
   readonly confinement?: RunConfinement;
@@ -110,6 +114,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly signal: AbortSignal;
   /** A request to begin no more executions. */
   readonly stopAsked?: (() => StopRequest | undefined) | undefined;
+  /** In a branch: whether a limit has ended the run elsewhere. Then no execution begins any more. */
+  readonly limitReached?: () => boolean;
   /** Why the run, or the branch, was suspended before this resume; undefined from its second execution on. */
   readonly parkedBefore?: SuspendedRun | undefined;
   /** A person resumes the run before its time. */
@@ -135,6 +141,9 @@ export type Execution = NextExecution & {
 
 /** What the agent of an attempt has kept of its conversation, as masked text. */
 export type KeptThread = Omit<ThreadRecord, 'session'> & { readonly session: string };
+
+/** What an end means for branches, as in `RunEnding`. */
+export type EndInBranches = Pick<RunEnding, 'ofBranch' | 'orderly'>;
 
 /** How the attempts at an execution ended. */
 export type ExecutionEnd =
@@ -167,7 +176,7 @@ export type ExecutionEnd =
   /** It waits for longer than the run stays awake. */
   | { readonly kind: 'waits'; readonly parked: SuspendedRun }
   /** The run cannot continue: a limit was reached, the workspace cannot be recorded, or a holdout leaked. */
-  | { readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean; readonly ofBranch?: true };
+  | ({ readonly kind: 'stopped'; readonly reason: string; readonly disk?: boolean } & EndInBranches);
 
 export type Texts = {
   readonly variables: Readonly<Record<string, string>>;

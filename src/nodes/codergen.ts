@@ -14,6 +14,7 @@ import {
   reportedSuccess,
 } from '../core/possible-outcomes.ts';
 import { testsOutcome } from '../core/routing.ts';
+import { withNotes, withoutFinalNewline } from '../core/sent-prompt.ts';
 import {
   codergenAttributes,
   commonAttributes,
@@ -24,7 +25,7 @@ import {
 import type { Settings } from '../core/settings/types.ts';
 import { answeredBy, outcomeOfReport } from './agent-outcome.ts';
 import { type Patience, patience } from './patience.ts';
-import { withAllowlist, withBranches, withFeedback, withNotes, withVerdict } from './prompt.ts';
+import { withAllowlist, withBranches, withFeedback, withVerdict } from './prompt.ts';
 import { askInThread, keptPrompt, type NodePrompt, threadOf } from './thread.ts';
 
 const attributes = {
@@ -249,8 +250,6 @@ async function writtenPrompt(
   }
   return { text: settings.prompt ?? settings.label ?? context.node.id };
 }
-
-const withoutFinalNewline = (text: string): string => text.replace(/\r?\n$/, '');
 
 /* Checks of the attributes that a node sets for its agent. */
 

@@ -1,9 +1,9 @@
 /** The prompt for an agent: the node's prompt, then the last failure, then the commands that verification allows. */
-import type { Graph, Node } from '../core/graph.ts';
+import { fidelityOf, givenByEdge, isContinued } from '../core/fidelity.ts';
+import { type Graph, isAgentType, type Node } from '../core/graph.ts';
 import type { Context } from '../core/outcome.ts';
-import type { SteeringNote } from '../core/records/note.ts';
-
-const withoutTrailingNewlines = (text: string): string => text.replace(/\n+$/, '');
+import { withoutTrailingNewlines } from '../core/sent-prompt.ts';
+import { isGoalGate } from '../core/settings/node.ts';
 
 /** The prompt with a section about the last failure; unchanged without one. */
 export function withFeedback(prompt: string, context: Context): string {
@@ -25,17 +25,6 @@ export function withFeedback(prompt: string, context: Context): string {
 /** The prompt with what branches that have met hand on; unchanged without any. */
 export const withBranches = (prompt: string, branches: string): string =>
   branches === '' ? prompt : `${withoutTrailingNewlines(prompt)}\n\n${branches}`;
-
-/** The prompt with the notes that people gave while the run was under way; unchanged without any. */
-export const withNotes = (prompt: string, notes: readonly Pick<SteeringNote, 'by' | 'text'>[]): string =>
-  notes.length === 0
-    ? prompt
-    : [
-        withoutTrailingNewlines(prompt),
-        '',
-        'Notes from people, given while this run was under way. They take precedence over what is above:',
-        ...notes.map(({ by, text }) => `- ${by}: ${text.trim().replace(/\n/g, '\n  ')}`),
-      ].join('\n');
 
 /** The prompt with the request for a goal gate's verdict; `criterion`: when the goal is reached; `missed`: why the answer to the
  *  same prompt gave none. */
@@ -64,6 +53,18 @@ export function withAllowlist(prompt: string, graph: Graph, node: Node): string 
     ...commands.map((command) => `- ${command}`),
     'Put nothing else into `verification_plan.commands`.',
   ].join('\n');
+}
+
+/** Whether the agent of the node is sent what is in a file of the workspace, notes of people aside, and continues no conversation. What
+ *  a join may add is not known before: `branch_summary`. */
+export function sendsFileAlone(graph: Graph, node: Node): boolean {
+  const { prompt_file: file, prompt_expand: expands, failure_feedback: feeds, ...settings } = node.settings;
+  if (!isAgentType(node.type) || file === undefined || expands || feeds || isGoalGate(settings)) return false;
+  const isAlone = (given: Parameters<typeof fidelityOf>[1]) => fidelityOf(node, given) === undefined;
+  const arrivals = graph.edges.filter(({ to }) => to === node.id).map(givenByEdge);
+  return (
+    [{}, ...arrivals].every(isAlone) && !isContinued(graph, node) && allowedCommands(graph, node).length === 0
+  );
 }
 
 /** The node's own list without duplicates; else the sorted union over the verification nodes that are reachable without

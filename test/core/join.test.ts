@@ -21,6 +21,7 @@ const usual: JoinRules = {
   onFailure: undefined,
   merge: 'all',
   lifted: [],
+  summary: true,
 };
 
 const ends: Readonly<Record<string, BranchEnd>> = {
@@ -119,6 +120,7 @@ const anyRules = fc.record({
   onFailure: fc.constantFrom(undefined, 'continue', 'fail_fast'),
   merge: fc.constant('all'),
   lifted: fc.constant([]),
+  summary: fc.constant(true),
 }) as fc.Arbitrary<JoinRules>;
 const anyEnds = fc.array(fc.constantFrom('ok', 'product', 'infra', '-'), { maxLength: 6 });
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
-import { allNodes } from '../../core/graph.ts';
+import { allNodes, type Graph, writtenId } from '../../core/graph.ts';
 import { asksPeople } from '../../core/human-gate.ts';
 import { agentKeyOf, asksAgents } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
@@ -11,7 +11,9 @@ import { withFlags } from '../../core/settings/typing.ts';
 import { withGoal } from '../../core/variables.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { executeHere } from '../../engine/layers/index.ts';
+import type { Run } from '../../engine/run-context.ts';
 import { holdsFolderOf, openHolds } from '../../fleet/holds.ts';
+import { sendsFileAlone } from '../../nodes/prompt.ts';
 import { realEvery } from '../../platform/clock.ts';
 import { makeFolder } from '../../platform/files/write.ts';
 import { packageRoot } from '../../platform/package.ts';
@@ -38,8 +40,10 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   const readText = (path: string) => readFile(path, 'utf8');
   const agents = await createAgents(plans.plans, { env, clock, readFile: readText });
   const live = openLiveTexts(runDir, clock);
+  const flagged = withGoal(withFlags(graph, { ...caps, fidelity: manifest.agent.fidelity }), variables);
+  const agentFor = (node: Parameters<typeof agentKeyOf>[0]) => agents.get(agentKeyOf(node));
   const value = {
-    graph: withGoal(withFlags(graph, { ...caps, fidelity: manifest.agent.fidelity }), variables),
+    graph: flagged,
     runId: manifest.run_id,
     workspace,
     start: startRecordIn(recorded.history.records).snapshot,
@@ -55,7 +59,8 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     factoryBin: join(packageRoot(), 'dist', 'bin'),
     node: process.execPath,
     schema: (reference: string) => schemaOf(reference, schemas),
-    agentFor: (node: Parameters<typeof agentKeyOf>[0]) => agents.get(agentKeyOf(node)),
+    agentFor,
+    promptOnly: promptOnlyIn(agentFor),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(history, workspace),
     watcher: live.watching(host.watcher),
     every: realEvery,
@@ -71,6 +76,22 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   for (const passed of allPassed(value))
     log('warn', 'env_pass="*": all secrets of the environment are passed', passed);
   return { value, close: () => live.close() };
+}
+
+/** The nodes of a graph whose answers depend on nothing but the text of their prompt_file; computed once per graph. */
+function promptOnlyIn(agentFor: Run['agentFor']): NonNullable<Run['promptOnly']> {
+  const known = new WeakMap<Graph, readonly string[]>();
+  return (graph) => {
+    const found =
+      known.get(graph) ??
+      [...graph.nodes.values()]
+        .filter(
+          (node) => sendsFileAlone(graph, node) && agentFor(node)?.answersAlone?.(node.settings) === true,
+        )
+        .map(({ id }) => writtenId(graph, id));
+    known.set(graph, found);
+    return found;
+  };
 }
 
 const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({

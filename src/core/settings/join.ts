@@ -1,6 +1,6 @@
 /** Attributes of fan-outs and joins: what a join makes of its branches. */
 import { own } from '../json.ts';
-import { type AttributeTable, type AttributeType, attr, count, list, number, word } from './types.ts';
+import { type AttributeTable, type AttributeType, attr, count, flag, list, number, word } from './types.ts';
 
 export const joinPolicies = ['wait_all', 'all_success', 'first_success', 'k_of_n', 'quorum'] as const;
 
@@ -71,5 +71,10 @@ export const joinAttributes = {
     list(),
     'Context keys that the branches have set and that later nodes find under their own names; of several branches the first counts.',
     { unset: 'none', example: 'plan, score' },
+  ),
+  branch_summary: attr(
+    flag(),
+    'Whether the prompt of the first agent after the join ends with how each branch ended.',
+    { unset: 'true', example: 'false' },
   ),
 } as const satisfies AttributeTable;

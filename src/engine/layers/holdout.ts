@@ -7,7 +7,8 @@ import type { Executed, Layer } from './layer.ts';
 
 export const holdoutMount: Layer = (next) => async (context) => {
   const { kind, run, node } = context;
-  const sealing = kind.executable ? sealingOf(run, node, kind.type) : undefined;
+  // Without a folder there is nowhere to place it, and nothing to remove.
+  const sealing = kind.executable && run.files === undefined ? sealingOf(run, node, kind.type) : undefined;
   if (sealing === undefined) return next(context);
   sealing.place();
   const executed = await next(context);

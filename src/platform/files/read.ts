@@ -154,7 +154,8 @@ export function tailOf(bytes: Buffer, most: number): string {
   return bytes.subarray(from).toString('utf8');
 }
 
-function headOf(bytes: Buffer, most: number, cut: boolean): string {
+/** The first `most` bytes as text; where the whole has more (`cut`), they end at a character's boundary. */
+export function headOf(bytes: Buffer, most: number, cut: boolean): string {
   let end = Math.min(most, bytes.length);
   if (cut) {
     // Back to the last character's first byte; that character is dropped, since it may be incomplete.
