@@ -9,6 +9,7 @@ import { judged } from './judged.ts';
 import { longRun } from './long-run.ts';
 import { mainJob, openJob, workOrder } from './main-job.ts';
 import { manyNodes, nodes, oneNode } from './nodes.ts';
+import { ordersAhead } from './orders-ahead.ts';
 import { sandbox } from './sandbox.ts';
 import { verbs } from './verbs.ts';
 import { version } from './version.ts';
@@ -33,4 +34,5 @@ export const cases: readonly Case[] = [
   mainJob,
   openJob,
   workOrder,
+  ordersAhead,
 ];

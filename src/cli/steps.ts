@@ -92,6 +92,13 @@ export const orderSteps: readonly Verb[] = [
       option('--exempt <whom>', 'honor verify_exempt of orders with provenance, or of any order (allow)')
         .choices(['provenance', 'allow'])
         .default('provenance'),
+      option(
+        '--ahead <n>',
+        'how many independent orders to ask for at once; label "ahead" if there are several (default: 1)',
+        wholeNumber(1, 1000),
+      ),
+      option('--ask-node <id>', 'the node that asks for them; its agent must see only the prompt'),
+      option('--template <file>', 'prompt template, for --ahead'),
     ],
   ),
   orderStep(

@@ -2,12 +2,14 @@
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
 import type { BuildState, CurrentOrder } from '../../core/records/build.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
+import { type AheadOptions, beginRound, type Round, withAhead } from '../ahead.ts';
 import { buildCommits, openBuild, skipApplied, writeBuildState } from '../build-state.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
-/** Takes the first work order that is not done. Label `order`, or `done` when there is none left. */
+/** Takes the first work order that is not done. Label `order`; `ahead` if it is to be asked together with others, whose prompts are
+ *  written then; `done` when there is none left. */
 export const orderNext = (
-  options: StepOptions & { readonly allowVerifyExempt?: boolean; readonly exempt?: string },
+  options: StepOptions & AheadOptions & { readonly allowVerifyExempt?: boolean; readonly exempt?: string },
   io: CommandIo,
 ): Promise<StepVerdict> =>
   inRun(options, io, async (place) => {
@@ -29,7 +31,11 @@ export const orderNext = (
     const { order } = pending;
     const index = build.orders.indexOf(pending) + 1;
     const current = state.current?.id === order.id ? state.current : freshOrder(order.id);
-    await writeBuildState(place, { ...state, current });
+    const known = current.attempt > 0 || state.ahead?.some(({ id }) => id === order.id) === true;
+    const round = known ? undefined : await beginRound(place, { ...build, state }, pending, options, io);
+    if (round !== undefined && 'problem' in round) return no('config', round.problem);
+    const opened = round === undefined ? { state } : inRound(state, round);
+    await writeBuildState(place, { ...opened.state, current });
     const updates = {
       'order.id': order.id,
       'order.title': order.title,
@@ -37,8 +43,28 @@ export const orderNext = (
       'order.count': count,
       'order.stage': '',
     };
-    return yes(`${order.id} (${index} of ${count}): ${order.title}`, { label: 'order', updates });
+    const notes = `${order.id} (${index} of ${count}): ${order.title}${opened.note ?? ''}`;
+    if (opened.ids === undefined) return yes(notes, { label: 'order', updates });
+    return yes(notes, { label: 'ahead', updates: { ...updates, [askedKey]: opened.ids } });
   });
+
+/** Context key of the orders of a round. */
+const askedKey = 'order.ahead';
+
+/** What a round changes. Why orders are asked in a row is said once. */
+function inRound(
+  state: BuildState,
+  round: Exclude<Round, { readonly problem: string }>,
+): { readonly state: BuildState; readonly note?: string; readonly ids?: string[] } {
+  if ('inARow' in round) {
+    if (state.in_a_row === true) return { state };
+    const note = `; ${round.inARow} orders are independent, but asked one after another: the agent can see more than the prompt, or has prepared answers`;
+    return { state: { ...state, in_a_row: true }, note };
+  }
+  const ids = round.asked.map(({ id }) => id);
+  const note = `; asked together with ${ids.slice(1).join(', ')}`;
+  return { state: withAhead(state, [...(state.ahead ?? []), ...round.asked]), note, ids };
+}
 
 const freshOrder = (id: string): CurrentOrder => ({
   id,

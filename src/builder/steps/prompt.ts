@@ -1,18 +1,21 @@
 /** `factory order prompt`: begins an attempt at the current order. */
-import { join, resolve } from 'node:path';
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import type { JsonObject } from '../../core/json.ts';
 import { stageFailure } from '../../core/orders/failure-stage.ts';
-import type { CurrentOrder } from '../../core/records/build.ts';
+import {
+  type AskedAhead,
+  aheadCounts,
+  aheadKey,
+  type BuildState,
+  type CurrentOrder,
+} from '../../core/records/build.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
-import { assertStaysInNode, filesInside } from '../../platform/files/inside.ts';
-import { readPlain } from '../../platform/files/read.ts';
-import { packageRoot } from '../../platform/package.ts';
-import { preflightProblem, writeBuildState } from '../build-state.ts';
-import { commandsBefore, keptCommands } from '../kept-checks.ts';
-import { renderPrompt } from '../prompt.ts';
-import { probeOf } from '../step-context.ts';
-import { foretold } from '../verify.ts';
+import { filesInside } from '../../platform/files/inside.ts';
+import { answerAhead, withAhead, withAnswers } from '../ahead.ts';
+import { type Build, preflightProblem, writeBuildState } from '../build-state.ts';
+import { promptWriter } from '../order-prompt.ts';
+import type { StepContext } from '../step-context.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
 import { refuse } from './refuse.ts';
 
@@ -43,22 +46,46 @@ export const orderPrompt = (
       await writeBuildState(place, { ...build.state, current: { ...current, failed } });
       return refuse(failed, { label: 'give_up' });
     }
-    const path =
-      options.template === undefined
-        ? join(packageRoot(), 'prompts', 'propose.md')
-        : resolve(io.cwd, options.template);
-    if (options.template !== undefined) assertStaysInNode(io, options.template);
-    const template = readPlain(path);
-    if (template.kind === 'missing') return no('config', `there is no template at ${path}`);
-    if (template.kind === 'none') return no('config', `the template ${path} ${template.why}`);
-    const kept = keptCommands(order, await commandsBefore(place, build, io));
-    const verify = await foretold(workspace, order, probeOf(io), kept);
-    const facts = { order, attempt, verify, brief: current.brief };
-    const prompt = await renderPrompt(template.text, workspace, facts);
-    if ('problem' in prompt) return no('config', `${path}: ${prompt.problem}`);
+    const prompt = await promptWriter(place, build, options.template, io)({ ...current, order });
+    if ('problem' in prompt) return no('config', prompt.problem);
     await files.write(inWorkspace.orderPrompt, prompt.text);
-    await writeBuildState(place, { ...build.state, current });
-    return yes(`${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written`, {
-      updates: { 'order.attempt': attempt, 'order.stage': '' },
-    });
+    const ahead = await fromAhead(place, build, { ...current, text: prompt.text });
+    await writeBuildState(place, { ...ahead.state, current });
+    const written = `${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written${ahead.note ?? ''}`;
+    const updates = { 'order.attempt': attempt, 'order.stage': '', ...ahead.updates };
+    return yes(written, ahead.isAnswered === true ? { label: 'answered', updates } : { updates });
   });
+
+type Ahead = {
+  readonly state: BuildState;
+  readonly updates?: JsonObject;
+  readonly note?: string;
+  /** The answer is where a model's would be. */
+  readonly isAnswered?: boolean;
+};
+
+/** Looks for an answer that was asked ahead, which counts for the first attempt alone. */
+async function fromAhead(
+  place: StepContext,
+  { state, orders }: Build,
+  { id, attempt, text }: { readonly id: string; readonly attempt: number; readonly text: string },
+): Promise<Ahead> {
+  if (state.ahead === undefined) return { state };
+  const asked = withAnswers(place, state.ahead);
+  const one = asked.find((other) => other.id === id);
+  const ended = (end: AskedAhead['end']): Omit<Ahead, 'note'> => {
+    const now = asked.map((other) => (other === one && end !== undefined ? { ...other, end } : other));
+    return { state: withAhead(state, now), updates: { [aheadKey]: aheadCounts(now, orders.length) } };
+  };
+  if (one === undefined || attempt > 1) return ended(undefined);
+  if (one.end !== undefined)
+    return {
+      ...ended(undefined),
+      ...(one.end === 'wasted' ? { note: '; its answer asked ahead does not count' } : {}),
+    };
+  const answer = answerAhead(place, one, text);
+  if ('wasted' in answer)
+    return { ...ended('wasted'), note: `; its answer asked ahead does not count: ${answer.wasted}` };
+  await filesInside(place.workspace).write(inWorkspace.orderProposal, answer.text);
+  return { ...ended('used'), note: '; its answer was asked ahead', isAnswered: true };
+}

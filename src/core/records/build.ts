@@ -24,6 +24,23 @@ const doneSchema = once(() =>
   }),
 );
 
+const askedAheadSchema = once(() =>
+  z.object({
+    id: z.string(),
+    round: z.int().positive().describe('The orders of a round were asked together, in this order'),
+    prompt_sha256: z.string().describe('Of the text of its first prompt, without notes of people'),
+    answer: z
+      .object({ node: z.string(), visit: z.int().positive(), sha256: z.string() })
+      .exactOptional()
+      .describe('The execution that got the answer, and the SHA-256 of its text'),
+    end: z
+      .enum(['used', 'wasted', 'unanswered'])
+      .exactOptional()
+      .describe('What became of it; absent while the order waits for its turn'),
+  }),
+);
+export type AskedAhead = z.infer<ReturnType<typeof askedAheadSchema>>;
+
 export const buildStateSchema = once(() =>
   z.object({
     version: z.literal(1),
@@ -39,6 +56,14 @@ export const buildStateSchema = once(() =>
       .exactOptional()
       .describe('Commands that verified the project when the build began; they run for every order'),
     done: z.array(doneSchema()),
+    ahead: z
+      .array(askedAheadSchema())
+      .exactOptional()
+      .describe('Orders that were asked ahead of their turn; absent before the first round'),
+    in_a_row: z
+      .literal(true)
+      .exactOptional()
+      .describe('It was reported why independent orders are asked one after another'),
     current: z
       .object({
         id: z.string(),
@@ -68,6 +93,20 @@ export const buildStateSchema = once(() =>
 );
 export type BuildState = z.infer<ReturnType<typeof buildStateSchema>>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
+
+/** Context key of what was asked ahead in a build. */
+export const aheadKey = 'build.ahead';
+
+/** What was asked ahead, for people: an order whose call got no answer does not count. */
+export function aheadCounts(asked: readonly AskedAhead[], orders: number): JsonObject {
+  const count = (is: (one: AskedAhead) => boolean): number => asked.filter(is).length;
+  return {
+    orders,
+    asked: count(({ answer, end }) => answer !== undefined || end === 'wasted'),
+    used: count(({ end }) => end === 'used'),
+    wasted: count(({ end }) => end === 'wasted'),
+  };
+}
 
 /** The key of a build in the state of the run's tools. */
 export const orderKey = 'order';

@@ -133,6 +133,8 @@ export const inWorkspace = {
   order: '.factory/order',
   orderPrompt: '.factory/order/prompt.md',
   orderProposal: '.factory/order/proposal.json',
+  /** Prompts of orders that are asked ahead of their turn: `1.md` for the first of a round. */
+  ordersAhead: '.factory/order/ahead',
   /** State of tools that run by hand; in a run it is `$FACTORY_STATE`. */
   toolState: '.factory/state.json',
 } as const;

@@ -1,0 +1,182 @@
+/** Orders that are asked ahead of their turn. A round asks for the first prompts of independent orders at once; each answer counts
+ *  only for the very prompt that it was given to, and is taken from the record of the run: checks can write to the workspace. */
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import { jsonIn } from '../core/json.ts';
+import { once } from '../core/once.ts';
+import { decidesVerification } from '../core/orders/verify-deciders.ts';
+import { readyOrders } from '../core/orders/waits.ts';
+import type { AskedAhead, BuildState } from '../core/records/build.ts';
+import { inWorkspace } from '../core/records/layout.ts';
+import { withoutFinalNewline, withoutNotes } from '../core/sent-prompt.ts';
+import { sha256 } from '../core/sha256.ts';
+import type { CommandIo } from '../platform/command-io.ts';
+import { filesInside } from '../platform/files/inside.ts';
+import { DamagedStore } from '../platform/files/workspace-error.ts';
+import { bodiesIn } from '../run/exchanges.ts';
+import { openRun } from '../run/open-run.ts';
+import type { LoadedOrder } from '../run/orders.ts';
+import type { RunHistory } from '../run/run-journal.ts';
+import { type Build, preflightProblem } from './build-state.ts';
+import { promptWriter } from './order-prompt.ts';
+import { probeOf, type StepContext } from './step-context.ts';
+import { verifyFacts } from './verify.ts';
+
+/* A round. */
+
+export type AheadOptions = {
+  /** The most orders of a round. */
+  readonly ahead?: number;
+  /** The node that asks. */
+  readonly askNode?: string;
+  readonly template?: string;
+};
+
+export type Round =
+  /** Their prompts are written. */
+  | { readonly asked: readonly AskedAhead[] }
+  /** So many could be asked at once, but the node's agent sees more than a prompt, or has prepared answers. */
+  | { readonly inARow: number }
+  | { readonly problem: string };
+
+/** Begins a round with `next`, the order whose turn it is; undefined where no other order could be asked with it. */
+export async function beginRound(
+  place: StepContext,
+  build: Build,
+  next: LoadedOrder,
+  { ahead = 1, askNode = '', template }: AheadOptions,
+  io: CommandIo,
+): Promise<Round | undefined> {
+  if (ahead < 2) return undefined;
+  const ready = await readyWith(place, build, next, ahead, io);
+  if (ready.length < 2) return undefined;
+  const askable = (io.env['FACTORY_PROMPT_ONLY'] ?? '').split(',');
+  if (!askable.includes(askNode)) return { inARow: ready.length };
+  const files = filesInside(place.workspace);
+  files.remove(inWorkspace.ordersAhead);
+  const write = promptWriter(place, build, template, io);
+  const round = Math.max(0, ...(build.state.ahead ?? []).map((one) => one.round)) + 1;
+  const asked: AskedAhead[] = [];
+  for (const { order } of ready) {
+    const prompt = await write({ order, attempt: 1, brief: null });
+    if ('problem' in prompt) return prompt;
+    asked.push({ id: order.id, round, prompt_sha256: hashAsSent(prompt.text) });
+    await files.write(`${inWorkspace.ordersAhead}/${asked.length}.md`, prompt.text);
+  }
+  return { asked };
+}
+
+/** `next` and orders that wait for none that is not done, at most `most`: those whose preconditions hold and that were not asked. */
+async function readyWith(
+  { workspace }: StepContext,
+  { orders, state }: Build,
+  next: LoadedOrder,
+  most: number,
+  io: CommandIo,
+): Promise<readonly LoadedOrder[]> {
+  const known = new Set(state.ahead?.map(({ id }) => id));
+  const done = new Set(state.done.map(({ id }) => id));
+  // Without other orders nothing of the project is looked at.
+  if (orders.filter(({ order }) => !done.has(order.id)).length < 2) return [];
+  const decides = decidesVerification(await verifyFacts(workspace, probeOf(io)));
+  const ready = readyOrders(
+    orders.map(({ order }) => order),
+    done,
+    decides,
+  );
+  const found: LoadedOrder[] = [];
+  for (const { id } of ready) {
+    const loaded = orders.find(({ order }) => order.id === id);
+    if (loaded === undefined || known.has(id) || found.length === most) continue;
+    const unmet = await preflightProblem(workspace, loaded.order);
+    if (unmet === undefined) found.push(loaded);
+    // It fails at its turn, and the build with it.
+    else if (loaded === next) return [];
+  }
+  return found;
+}
+
+const hashAsSent = (prompt: string): string => sha256(withoutFinalNewline(prompt));
+
+/* Its answers. */
+
+/** The orders of the latest round with their answers, which the record has by now. To be called before any check of a project runs
+ *  after the round: from then on the state vouches for the answers. */
+export function withAnswers(place: StepContext, asked: readonly AskedAhead[]): readonly AskedAhead[] {
+  const isOpen = ({ answer, end }: AskedAhead): boolean => answer === undefined && end === undefined;
+  const round = asked.findLast(isOpen)?.round;
+  if (round === undefined) return asked;
+  filesInside(place.workspace).remove(inWorkspace.ordersAhead);
+  const history = openRun(place.run.root).history();
+  const ids = asked.filter((one) => one.round === round).map(({ id }) => id);
+  return asked.map((one) => {
+    if (one.round !== round || !isOpen(one)) return one;
+    return { ...one, ...(history.ok ? answerTo(place, history, one, ids) : { end: 'unanswered' }) };
+  });
+}
+
+type Settled = Pick<AskedAhead, 'answer' | 'end'>;
+
+function answerTo(
+  place: StepContext,
+  history: RunHistory,
+  { id, prompt_sha256 }: AskedAhead,
+  ids: readonly string[],
+): Settled {
+  const visits = history.records.filter((record) => record.type === 'Visit');
+  const opening = visits.findLast(({ fork }) => isDeepStrictEqual(fork?.items, ids));
+  const branch = opening?.fork?.branches[ids.indexOf(id)]?.id;
+  const visit = visits.findLast((one) => one.branch === branch && one.branch_ended?.ok === true);
+  if (opening === undefined || branch === undefined || visit === undefined || visit.steps <= opening.steps)
+    return { end: 'unanswered' };
+  const found = exchangeOf(place, history, visit);
+  if (found === undefined) return { end: 'unanswered' };
+  const prompt = withoutNotes(found.prompt, visit.steered ?? []);
+  if (prompt === undefined || sha256(prompt) !== prompt_sha256) return { end: 'wasted' };
+  const { node, visit: number } = visit;
+  return { answer: { node, visit: number, sha256: sha256(found.answer) } };
+}
+
+const answeredSchema = once(() =>
+  z.object({ kind: z.literal('answered'), text: z.string(), secrets: z.array(z.string()).optional() }),
+);
+
+/** The prompt and the answer of an execution, as the journal has them; undefined where there is none, or secrets are masked in it. */
+function exchangeOf(
+  { run }: StepContext,
+  { exchanges }: RunHistory,
+  { node, visit }: { readonly node: string; readonly visit: number },
+): { readonly prompt: string; readonly answer: string } | undefined {
+  const exchange = exchanges.findLast((one) => one.node === node && one.visit === visit && one.complete);
+  if (exchange === undefined || exchange.report === null) return undefined;
+  const read = bodiesIn(run.root);
+  try {
+    const report = answeredSchema().safeParse(jsonIn(read(exchange.report))).data;
+    if (report === undefined || report.secrets !== undefined) return undefined;
+    return { prompt: read(exchange.prompt), answer: report.text };
+  } catch (error) {
+    if (error instanceof DamagedStore) return undefined;
+    throw error;
+  }
+}
+
+/** The answer to an order that was asked ahead, whose prompt at its turn is `prompt`; or why it does not count. */
+export function answerAhead(
+  place: StepContext,
+  { prompt_sha256, answer }: AskedAhead,
+  prompt: string,
+): { readonly text: string } | { readonly wasted: string } {
+  if (answer === undefined || hashAsSent(prompt) !== prompt_sha256)
+    return { wasted: 'its prompt was another one' };
+  const history = openRun(place.run.root).history();
+  const found = history.ok ? exchangeOf(place, history, answer) : undefined;
+  return found !== undefined && sha256(found.answer) === answer.sha256
+    ? { text: found.answer }
+    : { wasted: 'the record of the run no longer has the answer that was given' };
+}
+
+/** The state with another list of orders that were asked ahead. */
+export const withAhead = (state: BuildState, ahead: readonly AskedAhead[]): BuildState => ({
+  ...state,
+  ahead: [...ahead],
+});
