@@ -2,10 +2,10 @@
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { stageFailure } from '../../core/orders/failure-stage.ts';
+import { aheadKey } from '../../core/records/ahead.ts';
 import {
   type AskedAhead,
   aheadCounts,
-  aheadKey,
   type BuildState,
   type CurrentOrder,
 } from '../../core/records/build.ts';

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { JsonObject } from '../json.ts';
 import { once } from '../once.ts';
 import { failureStages } from '../orders/failure-stage.ts';
+import type { AheadCounts } from './ahead.ts';
 
 export const failureBriefSchema = once(() =>
   z.object({
@@ -94,11 +95,8 @@ export const buildStateSchema = once(() =>
 export type BuildState = z.infer<ReturnType<typeof buildStateSchema>>;
 export type CurrentOrder = NonNullable<BuildState['current']>;
 
-/** Context key of what was asked ahead in a build. */
-export const aheadKey = 'build.ahead';
-
 /** What was asked ahead, for people: an order whose call got no answer does not count. */
-export function aheadCounts(asked: readonly AskedAhead[], orders: number): JsonObject {
+export function aheadCounts(asked: readonly AskedAhead[], orders: number): AheadCounts {
   const count = (is: (one: AskedAhead) => boolean): number => asked.filter(is).length;
   return {
     orders,
