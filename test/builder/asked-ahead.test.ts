@@ -92,6 +92,6 @@ test('what earlier orders write that an order does not wait for leaves its promp
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

@@ -264,7 +264,7 @@ test('the regions of a graph that is put together from regions, loops, choices a
       expect([...regions(graph)].sort()).toEqual([...expected].sort());
       expect(problems(graph)).toEqual([]);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
@@ -333,7 +333,7 @@ test('in any graph, a fan-out has a region where its branches are separate up to
         ).toEqual([]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });
 
@@ -359,7 +359,7 @@ test('the nearest node that all paths pass is that of the definition', () => {
         expect([id, nearest.get(id)]).toEqual([id, expected]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 120 },
   );
 });
 

@@ -227,6 +227,6 @@ test('what follows a node is one of its graph’s nodes or an end, changes no in
         expect(before).toEqual(kept);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

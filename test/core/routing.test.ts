@@ -221,6 +221,6 @@ test('a route does not depend on the order in which edges are written', () => {
         expect(one.edge === undefined).toBe(one.how === 'none');
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

@@ -128,7 +128,7 @@ test('whatever the texts are, a setting has the value of the nearest level that 
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

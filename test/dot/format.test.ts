@@ -158,6 +158,6 @@ test('a printed pipeline has the same meaning and comments, and printing it agai
         expect(printGraph(printed)).toBe(printed);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

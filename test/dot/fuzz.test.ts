@@ -40,11 +40,11 @@ test('any sequence of tokens of the language is parsed or refused with places in
   const text = fc.array(token, { maxLength: 40 }).map((tokens) => tokens.join(''));
   fc.assert(
     fc.property(text, (inner) => checks(inner)),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
   fc.assert(
     fc.property(text, (inner) => checks(`digraph G {${inner}}`)),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });
 
@@ -59,6 +59,6 @@ test('a valid pipeline with a part removed, doubled or replaced is parsed or ref
       const stretch = valid.slice(at, at + length);
       checks(`${valid.slice(0, at)}${twice ? stretch + stretch : put}${valid.slice(at + length)}`);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

@@ -94,7 +94,7 @@ test('a value of the wrong type anywhere is an error with a code, never a crash'
       expect(findings.filter(isError).length).toBeGreaterThan(0);
       for (const { message } of findings) expect(message).toMatch(/\S/);
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
@@ -106,7 +106,7 @@ test('with any two values replaced, a plan results if and only if there is no er
       expect(plan === undefined).toBe(findings.some(isError));
       expect(strict && notes.length > 0).toBe(false);
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
