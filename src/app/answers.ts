@@ -17,7 +17,13 @@ export const runListSchema = once(() =>
         by_status: z.record(z.string(), z.int()).describe('Only statuses that occur'),
       })
       .describe('Of all runs of the directory'),
+    found: z.int().exactOptional().describe('How many runs the filters leave; missing without filters'),
     runs: z.array(runRowSchema()).describe('Newest first'),
+    after: z
+      .string()
+      .nullable()
+      .exactOptional()
+      .describe('Of a page: the mark that asks for the next one; null after the last'),
     queued: z
       .int()
       .exactOptional()

@@ -1,6 +1,7 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { placeWords } from '../app/acts.ts';
-import { inspectRows, runList } from '../app/inspect/run-list.ts';
+import { inspectRows } from '../app/inspect/run-list.ts';
+import { runList } from '../app/inspect/run-pages.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
 import { jobsWithoutRun } from '../app/queued-run.ts';

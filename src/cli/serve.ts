@@ -2,13 +2,13 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
-import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { flagWords } from '../app/typed-command.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import { openServedQueue } from '../web/served-queue.ts';
+import { openServedRuns } from '../web/served-runs.ts';
 import { sharedReaders } from '../web/shared-readers.ts';
 import type { Web } from '../web/web.ts';
 import { runsDirOf, usage } from './find-run.ts';
@@ -141,30 +141,16 @@ function webOf(
   // Runs and their nodes do not get it.
   const { [tokenVariable]: _, ...env } = io.env;
   const host = { cwd, clock, ...(called === undefined ? {} : { called }) };
-  const runs = sharingReads(openRunList(runsDir, host));
-  const db = databaseUrlOf(options, io);
   const readOnly = options.readOnly === true;
+  const runs = openServedRuns({ ...host, runsDir, closing, readOnly });
+  const db = databaseUrlOf(options, io);
   return {
     ...host,
     ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly },
     ...{ runs, db },
-    ...sharedReaders({ clock, closing, runs, readOnly }),
+    ...sharedReaders({ clock, closing, runs }),
     queue: openServedQueue({ ...host, runsDir, env, runs, db }),
     answering: new Set(),
     start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),
-  };
-}
-
-/** Requests at the same time share one reading of the list. */
-function sharingReads({ row, rows }: OpenRunList): OpenRunList {
-  let reading: ReturnType<OpenRunList['rows']> | undefined;
-  return {
-    row,
-    rows() {
-      reading ??= rows().finally(() => {
-        reading = undefined;
-      });
-      return reading;
-    },
   };
 }

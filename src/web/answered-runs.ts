@@ -5,40 +5,45 @@ import { isTaken, resumeAnswered } from '../app/answer-and-resume.ts';
 import { answerFile } from '../run/answer-files.ts';
 import { servedRun, type Web } from './web.ts';
 
-/** Milliseconds between two looks at the answers of known questions; between two looks for new questions, at least; and in which the
- *  process that has answered may resume the run. */
-const [lookMs, searchMs, othersMs] = [200, 1000, 400];
+/** Milliseconds between two looks at the answers of known questions, and in which the process that has answered may resume the run. */
+const [lookMs, othersMs] = [200, 400];
 
 /** Watches until the server closes. `say` gets why a run could not be resumed: its answer is kept. */
 export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
-  const { clock, closing } = web;
+  const { clock, closing, runs } = web;
   const since = clock.now().toISOString();
-  const known = new Map<string, readonly string[]>();
+  const open = new Map<string, readonly string[]>();
   const done = new Set<string>();
-  for (let next = clock.monotonic(); !closing.aborted; await clock.sleep(lookMs, closing)) {
-    const began = clock.monotonic();
-    if (began >= next) {
-      known.clear();
-      // An answer of earlier was left without a resume on purpose, or for a reason.
-      for (const { run_id, questions } of await web.runs.rows()) {
-        const open = questions.filter(({ answer }) => answer === null || answer.at >= since);
-        known.set(
-          run_id,
-          open.map(({ id }) => id),
-        );
+  const watch = runs.watch();
+  try {
+    for (; !closing.aborted; await clock.sleep(lookMs, closing)) {
+      for (const run of watch.take()) {
+        // An answer of earlier was left without a resume on purpose, or for a reason.
+        const questions = runs
+          .find(run)
+          ?.questions.filter(({ answer }) => answer === null || answer.at >= since);
+        if (questions === undefined || questions.length === 0) open.delete(run);
+        else
+          open.set(
+            run,
+            questions.map(({ id }) => id),
+          );
       }
-      next = clock.monotonic() + Math.max(searchMs, 20 * (clock.monotonic() - began));
+      for (const [id, question] of [...open].flatMap(([run, all]) => all.map((one) => [run, one] as const))) {
+        const run = servedRun(web, id);
+        const name = `${id} ${question}`;
+        if (run === undefined || done.has(name) || !existsSync(answerFile(run.dir, question))) continue;
+        done.add(name);
+        runs.expect(id);
+        if (web.answering.has(id)) continue;
+        void resume(run.dir, question, web).then((why) => {
+          if (why !== '')
+            say(`run ${id}: ${question} is answered, but the run cannot be resumed here: ${why}`);
+        });
+      }
     }
-    for (const [id, question] of [...known].flatMap(([run, all]) => all.map((one) => [run, one] as const))) {
-      const run = servedRun(web, id);
-      const name = `${id} ${question}`;
-      if (run === undefined || done.has(name) || !existsSync(answerFile(run.dir, question))) continue;
-      done.add(name);
-      if (web.answering.has(id)) continue;
-      void resume(run.dir, question, web).then((why) => {
-        if (why !== '') say(`run ${id}: ${question} is answered, but the run cannot be resumed here: ${why}`);
-      });
-    }
+  } finally {
+    watch.close();
   }
 }
 

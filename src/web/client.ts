@@ -57,8 +57,8 @@ type More = { readonly signal?: AbortSignal };
 /** One function per endpoint; each rejects with an `ApiFailure`. Streams begin when they are iterated, and end with `signal`, with
  *  the server, or when the loop is left; they do not connect again by themselves (`query: { after: seq }`). */
 export type ApiClient = {
-  readonly [N in ApiRouteName]: unknown extends Call<(typeof routes)[N]>
-    ? (call?: More) => Result<(typeof routes)[N]>
+  readonly [N in ApiRouteName]: Record<string, never> extends Call<(typeof routes)[N]>
+    ? (call?: Call<(typeof routes)[N]> & More) => Result<(typeof routes)[N]>
     : (call: Call<(typeof routes)[N]> & More) => Result<(typeof routes)[N]>;
 };
 

@@ -1,5 +1,6 @@
 /** Bodies and parameters of the HTTP API, except what commands answer with too (app/answers.ts, app/inspect/shapes.ts). Fields are only ever added. */
 import * as z from 'zod';
+import { pageMark, runFilters } from '../app/inspect/run-filters.ts';
 import { once } from '../core/once.ts';
 import { labelForm, labelFormWords, priorityBound } from '../core/records/job.ts';
 import { liveTextSchema } from '../core/records/live.ts';
@@ -242,6 +243,27 @@ export const pictureQuery = once(() =>
       .literal('1')
       .exactOptional()
       .describe('Without heading, legend, ground and style sheet, for a page that has them'),
+  }),
+);
+const pageLength = once(() => z.coerce.number().int().min(1).max(10_000));
+
+export const runsQuery = once(() =>
+  z.object({
+    limit: pageLength().exactOptional().describe('At most so many runs, the newest first; default all'),
+    after: z
+      .string()
+      .regex(pageMark, 'is no `after` of a page')
+      .exactOptional()
+      .describe('`after` of the page before; only older runs are answered'),
+    only: z.enum(runFilters).default('all').describe('`attention`: those that need a person'),
+    q: z.string().default('').describe('Words that title, headline, pipeline, status, id or node have'),
+  }),
+);
+export const runsStreamQuery = once(() =>
+  z.object({
+    limit: pageLength()
+      .exactOptional()
+      .describe('At most so many runs in the first message, the newest; changes are those of all runs'),
   }),
 );
 export const queueQuery = once(() =>

@@ -32,13 +32,16 @@ export const routes = {
   runs: {
     method: 'get',
     path: '/api/v1/runs',
-    about: 'All runs, suspended ones first, then the newest, with counts',
+    about:
+      'The runs with counts: all, suspended ones first, then the newest; with `limit` a page of them, the newest first',
+    query: contract.runsQuery,
     answers: answers.runListSchema,
   },
   runsStream: {
     method: 'get',
     path: '/api/v1/stream',
     about: 'The list of runs, then its changes, as server-sent events',
+    query: contract.runsStreamQuery,
     answers: 'text/event-stream',
   },
   run: {

@@ -9,9 +9,9 @@ import type { RunRow } from '../app/inspect/shapes.ts';
 import { type Withheld, withheldReader } from '../app/inspect/withheld.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { RunReader } from '../run/open-run.ts';
-import { rowIdentity } from './api/runs.ts';
 import type { ShownLive } from './contract.ts';
 import { MessageLog, type MessagePiece } from './message-log.ts';
+import { rowIdentity } from './served-runs.ts';
 import { message } from './sse.ts';
 
 export type FollowerHost = {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 import type { DetachedStart } from '../app/detach.ts';
 import type { InspectHost } from '../app/inspect/rows.ts';
-import type { OpenRunList } from '../app/inspect/run-list.ts';
 import type { Every } from '../core/contracts/clock.ts';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
@@ -14,13 +13,14 @@ import type { KeptAnswers } from './kept-answers.ts';
 import type { ApiRouteName, routes } from './routes.ts';
 import type { RunFollowers } from './run-followers.ts';
 import type { ServedQueue } from './served-queue.ts';
+import type { ServedRuns } from './served-runs.ts';
 import type { OpenStreams } from './sse.ts';
 
 /** The server's surroundings. `cwd` is the folder that pipelines and files are offered from. */
 export type Web = InspectHost & {
   /** Absolute. */
   readonly runsDir: string;
-  readonly runs: OpenRunList;
+  readonly runs: ServedRuns;
   readonly followers: RunFollowers;
   readonly kept: KeptAnswers;
   readonly streams: OpenStreams;

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { PipelineList } from '../../src/app/answers.ts';
+import type { PipelineList, RunList } from '../../src/app/answers.ts';
+import { newestFirst, runPage } from '../../src/app/inspect/run-pages.ts';
 import type { RunRow } from '../../src/app/inspect/shapes.ts';
 import type { QueueReport } from '../../src/core/records/queue-report.ts';
 import { madeQueue } from '../support/queue-report.ts';
@@ -40,6 +41,8 @@ export interface MadeServer extends AsyncDisposable {
   readonly rows: readonly RunRow[];
   /** Bodies of POST requests, with their paths. */
   readonly asked: { readonly path: string; readonly body: unknown }[];
+  /** Sends a message on all open streams of the list. */
+  readonly tell: (event: string, data: unknown) => void;
 }
 
 /** `events` of each run, `lines` of each output. */
@@ -49,13 +52,17 @@ export async function madeServer(
 ): Promise<MadeServer> {
   const rows = madeRuns(size.runs);
   const asked: { path: string; body: unknown }[] = [];
+  const streams: ServerResponse[] = [];
+  const tell = (event: string, data: unknown) => {
+    for (const one of streams) send(one, event, data);
+  };
   const server = createServer((request, response) => {
     response.setHeader('Content-Security-Policy', policy);
-    void answer({ rows, asked, queue, ...size }, request, response);
+    void answer({ rows, asked, streams, queue, ...size }, request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, rows, asked, [Symbol.asyncDispose]: () => closed(server) };
+  return { url: `http://127.0.0.1:${port}`, rows, asked, tell, [Symbol.asyncDispose]: () => closed(server) };
 }
 
 function closed(server: Server): Promise<void> {
@@ -66,6 +73,7 @@ function closed(server: Server): Promise<void> {
 type Content = Pick<MadeServer, 'rows' | 'asked'> & {
   readonly events: number;
   readonly lines: number;
+  readonly streams: ServerResponse[];
   readonly queue: () => QueueReport;
 };
 
@@ -76,11 +84,7 @@ async function answer(
 ): Promise<unknown> {
   const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://made');
   if (request.method === 'POST') return acted(content, path, request, response);
-  const list = {
-    runs_dir: '',
-    counts: { all: content.rows.length, needs_attention: 3, by_status: {} },
-    runs: content.rows,
-  };
+  const list = () => listOf(content.rows, query);
   const [, id, rest = ''] = /^\/api\/v1\/runs\/([^/]+)\/?(.*)$/.exec(path) ?? [];
   const row = content.rows.find(({ run_id }) => run_id === id);
   if (row !== undefined) return ofRun(content, row, rest, query, response);
@@ -89,8 +93,11 @@ async function answer(
       ...{ version: '0.1.0', folder: '/home/ada/project', runs_dir: '/home/ada/project/.factory/runs' },
       ...{ read_only: false, agents: ['codex', 'openai'] },
     });
-  if (path === '/api/v1/runs') return json(response, list);
-  if (path === '/api/v1/stream') return send(stream(response), 'runs', list);
+  if (path === '/api/v1/runs') return json(response, list());
+  if (path === '/api/v1/stream') {
+    content.streams.push(response);
+    return send(stream(response), 'runs', list());
+  }
   if (path === '/api/v1/queue') return json(response, content.queue());
   if (path === '/api/v1/queue/stream') return send(stream(response), 'queue', content.queue());
   if (path === '/api/v1/pipelines') return json(response, { pipelines });
@@ -101,6 +108,16 @@ async function answer(
   const name = /^\/(app\.js|app\.css|icon\.svg)$/.exec(path)?.[1] ?? 'index.html';
   response.setHeader('Content-Type', types[name.split('.').at(-1) ?? ''] ?? '');
   return response.end(readFileSync(join(page, name)));
+}
+
+function listOf(rows: readonly RunRow[], query: URLSearchParams): RunList {
+  const limit = query.get('limit');
+  const after = query.get('after');
+  return runPage('', rows.toSorted(newestFirst), {
+    ...{ only: 'all', q: '' },
+    ...(limit === null ? {} : { limit: Number(limit) }),
+    ...(after === null ? {} : { after }),
+  });
 }
 
 async function acted(

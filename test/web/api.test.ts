@@ -50,6 +50,18 @@ test('the list has every run with its counts, newest first', async () => {
   ]);
 });
 
+test('the list comes in pages and filtered, with the counts of all', async () => {
+  const first = await client.runs({ query: { limit: 1 } });
+  expect([first.runs.length, first.runs[0]?.run_id, first.counts.all]).toEqual([1, 'failed', 2]);
+  const query = { limit: 1, after: first.after ?? '' };
+  expect(await client.runs({ query })).toMatchObject({ runs: [{ run_id: 'done' }], after: null });
+  const found = await client.runs({ query: { only: 'attention' } });
+  expect([found.found, found.counts.all, found.runs.map(({ run_id }) => run_id)]).toEqual([1, 2, ['failed']]);
+  expect((await client.runs({ query: { q: 'make THINGS' } })).runs).toHaveLength(1);
+  for (const wrong of ['limit=0', 'limit=x', 'after=nothing', 'only=nothing'])
+    expect((await server.ask(`/api/v1/runs?${wrong}`)).status, wrong).toBe(400);
+});
+
 test('the server says what it serves', async () => {
   expect(await client.server()).toMatchObject({ folder: place.path, read_only: false, agents: /codex/ });
 });
@@ -222,13 +234,20 @@ test('10,000 events are replayed at once', async () => {
 
 test('the list streams what changes, and a removed run ends its stream', async () => {
   cpSync(dirOf('done'), dirOf('short-lived'), { recursive: true });
-  const list = messagesUntil(client.runsStream(), ({ event }) => {
-    if (event === 'runs') rmSync(dirOf('short-lived'), { recursive: true });
-    return event === 'gone';
+  let removed = Promise.resolve<readonly StreamMessage[]>([]);
+  const one = messagesUntil(client.stream({ params: { id: 'short-lived' } }), (message) => {
+    if (isReady(message))
+      removed = messagesUntil(client.runsStream({ query: { limit: 1 } }), ({ event }) => {
+        if (event === 'runs') rmSync(dirOf('short-lived'), { recursive: true });
+        return event === 'gone';
+      });
+    return false;
   });
-  const one = messagesUntil(client.stream({ params: { id: 'short-lived' } }), () => false);
-  expect((await list).at(-1)).toEqual({ event: 'gone', data: { run_id: 'short-lived' } });
-  expect((await one).at(-1)).toEqual({ event: 'gone', data: { run_id: 'short-lived' } });
+  const gone = { event: 'gone', data: { run_id: 'short-lived' } };
+  expect((await one).at(-1)).toEqual(gone);
+  const [first, ...later] = await removed;
+  expect(first).toMatchObject({ event: 'runs', data: { runs: [{ run_id: 'failed' }], counts: { all: 4 } } });
+  expect(later).toEqual([gone]);
 });
 
 test('a run of another version, and one without its files, are shown as such', async () => {

@@ -1,13 +1,12 @@
 /** The runs of a directory as a list. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPaused } from '../../core/outcome.ts';
 import { layout } from '../../core/records/layout.ts';
 import { isCode } from '../../platform/files/write.ts';
 import { ownerOf } from '../../run/lock.ts';
-import { byWord, runIds } from '../../run/runs.ts';
-import type { RunList } from '../answers.ts';
-import { type InspectHost, openRowReader, type ReadRow } from './rows.ts';
+import { runIds } from '../../run/runs.ts';
+import { type InspectHost, openRowReader, type ReadRow, type RowReader } from './rows.ts';
+import { newestFirst } from './run-pages.ts';
 import type { RunRow } from './shapes.ts';
 
 /** A list of runs for a process that asks often: a run is read again only when one of its files has changed, when its owner
@@ -33,7 +32,7 @@ type Known = ReadRow & {
 export function openRunList(
   runsDir: string,
   host: InspectHost,
-  read: ReturnType<typeof openRowReader> = openRowReader(host),
+  read: RowReader = openRowReader(host),
 ): OpenRunList {
   const known = new Map<string, Known>();
   const row = async (name: string): Promise<RunRow | undefined> => {
@@ -67,32 +66,6 @@ export function openRunList(
     },
   };
 }
-
-export const newestFirst = (
-  a: Pick<RunRow, 'started_at' | 'run_id'>,
-  b: Pick<RunRow, 'started_at' | 'run_id'>,
-): number => byWord(b.started_at, a.started_at) || byWord(b.run_id, a.run_id);
-
-/** What `factory runs` answers with: the rows `shown`, by default all, suspended ones first, and how many there are. */
-export const runList = (runsDir: string, rows: readonly RunRow[], shown = rows): RunList => ({
-  schema_version: 1,
-  runs_dir: runsDir,
-  counts: countsOfRuns(rows),
-  runs: suspendedFirst(shown),
-});
-
-export function countsOfRuns(rows: readonly RunRow[]): RunList['counts'] {
-  const by_status: Record<string, number> = {};
-  for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
-  return {
-    all: rows.length,
-    needs_attention: rows.filter((run) => run.needs_attention).length,
-    by_status,
-  };
-}
-
-const suspendedFirst = (rows: readonly RunRow[]): RunRow[] =>
-  rows.toSorted((a, b) => Number(isPaused(b.status)) - Number(isPaused(a.status)));
 
 /** Changes with every change of a file that a row is read from; undefined where there is no run. */
 function identityOf(dir: string): string | undefined {

@@ -27,6 +27,7 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   },
   stop: async ({ web, run, body: { after_node: afterNode } }) => {
     const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, afterNode, timeoutMs: stopMs });
+    web.runs.expect(run.id);
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
     return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web, afterNode);
@@ -43,6 +44,7 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   deliver: async ({ web, run, body }) => {
     // A push that has begun is not stopped with the server.
     const done = await deliverRun(run.dir, body, { ...web, who, signal: () => new AbortController().signal });
+    web.runs.expect(run.id);
     return 'problems' in done ? refusal(done) : done;
   },
 };
@@ -85,6 +87,7 @@ async function begin(
   source?: string,
 ): Promise<StartReport | Response> {
   const started = await web.start([...argv, ...hidden, '--json']);
+  web.runs.expect(runId);
   if (started.kind === 'ended' && started.code !== 0) {
     const { message, fix } = problemOfStart(started);
     return problem(409, 'refused', message, fix);

@@ -18,6 +18,7 @@ export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
     web.answering.add(run.id);
     const request = { ...body, question: named, by: body.by ?? from, from } as const;
     const done = await answerAndResume(run.dir, request, web).finally(() => web.answering.delete(run.id));
+    web.runs.expect(run.id);
     if ('problems' in done) return refusedAnswer(done);
     const { by, choice, text } = done.given;
     const what = { what: 'answer', question: done.question, by, resumed: done.resumed };

@@ -1,16 +1,12 @@
 /** The server, the list of runs and its changes, and one run. */
-
 import { inspectRun } from '../../app/inspect/run.ts';
-import { runList } from '../../app/inspect/run-list.ts';
+import { runPage } from '../../app/inspect/run-pages.ts';
 import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { eventStream, message } from '../sse.ts';
-import { type Handlers, refusal, servedRun, type Web } from '../web.ts';
-
-/** Milliseconds between two looks at the list. */
-const lookMs = 1000;
+import { type Handlers, refusal, type Web } from '../web.ts';
 
 export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 'why'> = {
   server: async ({ web }) => ({
@@ -20,8 +16,13 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
     read_only: web.readOnly,
     agents: [...agentNames],
   }),
-  runs: async ({ web }) => runList(web.runsDir, await servedRows(web)),
-  runsStream: async ({ web, request }) => eventStream((signal) => listChanges(web, signal), web, request),
+  runs: async ({ web, query }) => {
+    // A further page belongs to the list that the first one was taken from.
+    const rows = await (query.after === undefined ? web.runs.rows() : web.runs.latest());
+    return runPage(web.runsDir, rows, query);
+  },
+  runsStream: async ({ web, query, request }) =>
+    eventStream((signal) => listChanges(web, query.limit, signal), web, request),
   run: async ({ web, run }) => {
     const view = await inspectRun(run.dir, web);
     return 'problems' in view ? refusal(view) : { ...view, ...servedActs(view, web) };
@@ -40,36 +41,58 @@ export const servedActs = (
   acts: readOnly ? [] : acts,
 });
 
-async function servedRows(web: Web): Promise<readonly RunRow[]> {
-  const rows = (await web.runs.rows()).filter((row) => servedRun(web, row.run_id) !== undefined);
-  return rows.map((row) => ({ ...row, ...servedActs(row, web) }));
+/** The list, then each row that changes. */
+async function* listChanges(
+  web: Web,
+  limit: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const watch = web.runs.watch();
+  try {
+    const first = await web.runs.latest();
+    yield listText(web, first, limit);
+    // Of what the first look has found, the list has the same rows.
+    for (let sent = new Set(first); !signal.aborted; sent = new Set()) {
+      await watch.changed(signal);
+      const text = rowTexts(web, watch.take(), sent);
+      if (text !== '') yield text;
+    }
+  } finally {
+    watch.close();
+  }
 }
 
-/** Equal for two rows that differ only in the time that the run has taken. */
-export const rowIdentity = (row: RunRow): string => JSON.stringify({ ...row, elapsed_ms: 0 });
+/** Texts of lists, by how many rows they show: those who connect at the same time share them. */
+const listTexts = new WeakMap<readonly RunRow[], Map<number | undefined, string>>();
 
-/** The list, then each row that changes. */
-async function* listChanges(web: Web, signal: AbortSignal): AsyncGenerator<string> {
-  const first = await servedRows(web);
-  const known = new Map(first.map((row) => [row.run_id, rowIdentity(row)]));
-  yield message('runs', runList(web.runsDir, first));
-  for (let took = 0; !signal.aborted; ) {
-    // Of thousands of runs the reading alone would keep a processor busy.
-    await web.clock.sleep(Math.max(lookMs, 10 * took), signal);
-    const began = web.clock.monotonic();
-    const rows = await servedRows(web);
-    took = web.clock.monotonic() - began;
-    const gone = new Set(known.keys());
-    for (const row of rows) {
-      const is = rowIdentity(row);
-      gone.delete(row.run_id);
-      if (known.get(row.run_id) === is) continue;
-      known.set(row.run_id, is);
-      yield message('run', row);
-    }
-    for (const run_id of gone) {
-      known.delete(run_id);
-      yield message('gone', { run_id });
-    }
+function listText({ runsDir }: Web, rows: readonly RunRow[], limit: number | undefined): string {
+  const made = listTexts.get(rows) ?? new Map<number | undefined, string>();
+  listTexts.set(rows, made);
+  const text =
+    made.get(limit) ??
+    message(
+      'runs',
+      runPage(runsDir, rows, { only: 'all', q: '', ...(limit === undefined ? {} : { limit }) }),
+    );
+  made.set(limit, text);
+  return text;
+}
+
+/** Messages of rows: streams share them. */
+const texts = new WeakMap<RunRow, string>();
+
+function rowTexts({ runs }: Web, names: readonly string[], sent: ReadonlySet<RunRow>): string {
+  let all = '';
+  for (const run_id of names) {
+    const row = runs.find(run_id);
+    if (row === undefined) all += message('gone', { run_id });
+    else if (!sent.has(row)) all += rowText(row);
   }
+  return all;
+}
+
+function rowText(row: RunRow): string {
+  const text = texts.get(row) ?? message('run', row);
+  texts.set(row, text);
+  return text;
 }

@@ -73,7 +73,8 @@ const json = async <T>(path: string, body?: object): Promise<T> =>
 
 export const api = {
   server: () => json<ServerInfo>('/api/v1/server'),
-  runs: () => json<RunList>('/api/v1/runs'),
+  runs: (query: { limit: string; after?: string }) =>
+    json<RunList>(`/api/v1/runs?${new URLSearchParams(query)}`),
   run: (run: string) => json<RunView>(runPath(run)),
   execution: (run: string, node: string, visit: number) => json<ExecutionView>(nodePath(run, node, visit)),
   changes: (run: string, query: { at?: string; path?: string }) =>
@@ -121,7 +122,8 @@ export async function filePart(
 }
 
 export const queueStream = '/api/v1/queue/stream';
-export const listStream = '/api/v1/stream';
+/** The newest thousand first: what most folders have. */
+export const listStream = '/api/v1/stream?limit=1000';
 export const runStream = (run: string, after: number): string => `${runPath(run)}/stream?after=${after}`;
 
 export const requestMessage = (error: unknown): string =>

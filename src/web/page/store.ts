@@ -1,18 +1,14 @@
-/** What the page knows of the server and its runs: signals, filled by one stream at a time. */
+/** What the page knows of the server, its queue and a run: signals, filled by one stream at a time. */
 import { batch, signal } from '@preact/signals';
-import type { RunList, StoredEvent } from '../../app/answers.ts';
-import type { RunRow, RunView } from '../../app/inspect/shapes.ts';
+import type { StoredEvent } from '../../app/answers.ts';
+import type { RunView } from '../../app/inspect/shapes.ts';
 import type { QueueReport } from '../../core/records/queue-report.ts';
 import type { ApiError, ServerInfo } from '../contract.ts';
-import { api, listStream, queueStream, RequestError, readProblem, runStream } from './api.ts';
+import { api, queueStream, RequestError, readProblem, runStream } from './api.ts';
+import { later } from './later.ts';
 import { connection, openFeed } from './live.ts';
 
 export const server = signal<ServerInfo | null>(null);
-
-/** All runs; null until the first answer. */
-export const runs = signal<readonly RunRow[] | null>(null);
-/** When `runs` was received: elapsed times of running ones grow from then on. */
-export const runsAt = signal(0);
 
 /** The queue, as the view of it was sent; null until then. */
 export const queue = signal<QueueReport | null>(null);
@@ -55,39 +51,6 @@ export async function loadServer(): Promise<void> {
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) connection.value = { kind: 'token' };
   }
-}
-
-/** Keeps `runs` up to date; answers a function that ends that. */
-export function watchRuns(): () => void {
-  const waiting = new Map<string, RunRow | null>();
-  const apply = later(() => {
-    const rows = new Map((runs.value ?? []).map((run) => [run.run_id, run]));
-    for (const [id, run] of waiting) run === null ? rows.delete(id) : rows.set(id, run);
-    waiting.clear();
-    batch(() => {
-      runs.value = [...rows.values()];
-      runsAt.value = Date.now();
-    });
-  });
-  return openFeed({
-    url: () => listStream,
-    on: {
-      runs: (list: RunList) =>
-        batch(() => {
-          waiting.clear();
-          runs.value = list.runs;
-          runsAt.value = Date.now();
-        }),
-      run: (run: RunRow) => {
-        waiting.set(run.run_id, run);
-        apply();
-      },
-      gone: ({ run_id }: { run_id: string }) => {
-        waiting.set(run_id, null);
-        apply();
-      },
-    },
-  });
 }
 
 /** Keeps `queue` up to date; answers a function that ends that. */
@@ -231,19 +194,6 @@ function liveWriter() {
       texts[channel] = all.length > mostLive ? all.slice(all.indexOf('\n', mostLive / 2) + 1) : all;
       show();
     },
-  };
-}
-
-/** Calls that come together are one, in the next frame at the latest. */
-function later(act: () => void): () => void {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    setTimeout(() => {
-      asked = false;
-      act();
-    }, 50);
   };
 }
 

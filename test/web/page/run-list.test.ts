@@ -1,35 +1,7 @@
 import { expect, test } from 'vitest';
-import type { RunRow } from '../../../src/app/inspect/shapes.ts';
-import { nothingSpent } from '../../../src/core/budget/usage.ts';
-import { runSections, runsLike } from '../../../src/web/page/text/run-list.ts';
-
-const run = (facts: Partial<RunRow>): RunRow => ({
-  run_id: '01A',
-  title: 'parser',
-  pipeline: 'build.dot',
-  status: 'completed',
-  needs_attention: false,
-  headline: '',
-  reason: '',
-  started_at: '2026-11-26T10:00:00Z',
-  ended_at: '2026-11-26T11:00:00Z',
-  elapsed_ms: 0,
-  spent: nothingSpent,
-  progress: null,
-  at_node: null,
-  next_node: '',
-  failed_node: null,
-  wake_at: null,
-  delivered: null,
-  forked_from: null,
-  replay_of: null,
-  question: null,
-  questions: [],
-  next: '',
-  acts: [],
-  run_dir: '/runs/r',
-  ...facts,
-});
+import { runsLike } from '../../../src/app/inspect/run-filters.ts';
+import { runSections } from '../../../src/web/page/text/run-list.ts';
+import { madeRow as run } from '../../support/run-row.ts';
 
 test('runs that need attention are first, then running ones, then the newest', () => {
   const rows = [

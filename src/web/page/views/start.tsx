@@ -29,7 +29,7 @@ export function Start() {
   const problem = useSignal('');
   useEffect(() => {
     document.title = 'New run · factory';
-    Promise.all([api.pipelines(), api.files(), api.runs()]).then(
+    Promise.all([api.pipelines(), api.files(), api.runs({ limit: '1000' })]).then(
       ([{ pipelines }, files, { runs }]) => {
         offer.value = { pipelines, files, runs };
       },

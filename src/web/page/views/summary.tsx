@@ -2,7 +2,7 @@
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
-import { runsAt } from '../store.ts';
+import { receivedAt } from '../run-feed.ts';
 import { pathOf } from '../text/address.ts';
 import { tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
@@ -45,7 +45,7 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
           <Ago time={run.started_at} />
         </Fact>
         <Fact name="Time">
-          <Elapsed ms={run.elapsed_ms} received={runsAt.value} runs={run.status === 'running'} />
+          <Elapsed ms={run.elapsed_ms} received={receivedAt(run)} runs={run.status === 'running'} />
         </Fact>
         <Fact name="Cost">{costWords(spent)}</Fact>
         {spent.calls > 0 && (
