@@ -1,9 +1,14 @@
 /** `factory order next`: chooses the work order to build. */
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { orderLevels } from '../../core/orders/waits.ts';
+import { levelsToRecord } from '../../core/records/ahead.ts';
 import type { BuildState, CurrentOrder } from '../../core/records/build.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { type AheadOptions, beginRound, type Round, withAhead } from '../ahead.ts';
-import { buildCommits, openBuild, skipApplied, writeBuildState } from '../build-state.ts';
+import { type Build, buildCommits, openBuild, skipApplied, writeBuildState } from '../build-state.ts';
+import { probeOf, type StepContext } from '../step-context.ts';
+import { verifyFacts } from '../verify.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
 /** Takes the first work order that is not done. Label `order`; `ahead` if it is to be asked together with others, whose prompts are
@@ -42,11 +47,26 @@ export const orderNext = (
       'order.index': index,
       'order.count': count,
       'order.stage': '',
+      ...(await levelsAtFirst(place, build, state, io)),
     };
     const notes = `${order.id} (${index} of ${count}): ${order.title}${opened.note ?? ''}`;
     if (opened.ids === undefined) return yes(notes, { label: 'order', updates });
     return yes(notes, { label: 'ahead', updates: { ...updates, [askedKey]: opened.ids } });
   });
+
+/** The levels of the orders that are to be built, for people: once, before the first of them. */
+async function levelsAtFirst(
+  { workspace }: StepContext,
+  { orders, state: before }: Build,
+  { done }: BuildState,
+  io: CommandIo,
+): Promise<JsonObject> {
+  if (before.current !== null || before.done.length > 0) return {};
+  const open = orders.map(({ order }) => order).filter(({ id }) => !done.some((one) => one.id === id));
+  // Without other orders nothing of the project is looked at.
+  if (open.length < 2) return {};
+  return levelsToRecord(orderLevels(open, await verifyFacts(workspace, probeOf(io))));
+}
 
 /** Context key of the orders of a round. */
 const askedKey = 'order.ahead';

@@ -10,8 +10,11 @@ export const aheadKey = 'build.ahead';
 export const aheadCountsSchema = once(() =>
   z.object({
     orders: z.int().nonnegative().describe('Work orders of the build'),
-    asked: z.int().nonnegative().describe('Of them those whose first answer was asked for before their turn'),
-    used: z.int().nonnegative().describe('Of these those whose answer was used'),
+    asked: z
+      .int()
+      .nonnegative()
+      .describe('Of them those asked for together with others, whose call got an answer'),
+    used: z.int().nonnegative().describe('Of these those whose answer counted'),
     wasted: z
       .int()
       .nonnegative()
