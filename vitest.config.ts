@@ -31,6 +31,9 @@ function pathWithPython(): string {
   return (folder === '.' || folders.includes(folder) ? folders : [folder, ...folders]).join(delimiter);
 }
 
+// For the tests, and for the next reading of this file: each project's configuration extends it anew.
+process.env['PATH'] = pathWithPython();
+
 /** Files that take longest, which no size says: begun last, they would leave a core idle at the end. */
 const longest = /\/(?:battery|crash|golden|cuts|order-run)\.test\.ts$/;
 /** The longest first, and those alone last: a worker that is shared ends where another kind of file follows. */
@@ -54,7 +57,6 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // The environment of whoever runs the tests must not choose agents, models or log levels for them.
     env: {
-      PATH: pathWithPython(),
       // Products are tested with pytest where it is installed: its plugins take four times as long to load as itself.
       PYTEST_DISABLE_PLUGIN_AUTOLOAD: '1',
       ATTRACTION_BACKEND: '',
