@@ -1,7 +1,8 @@
-/** A large graph read and checked: by `validate`, and by a `runTool` that leaves almost all of it aside. */
+/** A large graph read and checked: by `validate`, and by a `runTool` that leaves almost all of it aside; and not read by who names the
+ *  run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Case, figuresOf, memoryTarget, runPipeline, versus } from '../case.ts';
+import { dirname, join } from 'node:path';
+import { type Case, factory, figuresOf, memoryTarget, runPipeline, versus } from '../case.ts';
 import { detour } from '../material.ts';
 import { measure } from '../measure.ts';
 
@@ -32,5 +33,35 @@ export const graph: Case = {
     memoryTarget(150, validate),
     memoryTarget(150),
     ...versus('wall_ms', 'cpu_ms', 'peak_mib'),
+  ],
+};
+
+export const namedRuns: Case = {
+  name: 'named-runs',
+  title: ({ manyNodes }) => `a run that has executed two of ${manyNodes} nodes: its name in lists and logs`,
+  rounds: [5, 2],
+  prepare: (bench) => {
+    const workdir = join(bench.folder, 'workdir');
+    const pipeline = join(bench.folder, 'pipeline.dot');
+    mkdirSync(workdir);
+    writeFileSync(pipeline, detour(bench.sizes.manyNodes));
+    const made = new Map<string, ReturnType<typeof runPipeline>>();
+    return {
+      program: async (program) => {
+        const one = made.get(program.name) ?? runPipeline(bench, program, { pipeline, workdir, id: 'large' });
+        made.set(program.name, one);
+        const runs = ['--runsdir', dirname((await one).runDir)];
+        const timed = (...words: string[]) => measure([...program.argv, ...words, ...runs], bench);
+        const listed = await timed('runs');
+        const logs = await timed('logs', 'large', '--last', '20');
+        return { sample: { ...figuresOf(listed), runs_ms: listed.wall_ms, logs_ms: logs.wall_ms } };
+      },
+      beside: {},
+    };
+  },
+  comparisons: [
+    { what: '`runs`', how: 'value', of: [factory, 'runs_ms'], limit: 120 },
+    { what: '`logs --last 20`', how: 'value', of: [factory, 'logs_ms'], limit: 120 },
+    ...versus('runs_ms', 'logs_ms', 'cpu_ms', 'peak_mib'),
   ],
 };

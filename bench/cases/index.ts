@@ -4,7 +4,7 @@ import { atOnce } from './at-once.ts';
 import { branches, branchFiles } from './branches.ts';
 import { changes, manyChanges } from './changes.ts';
 import { copy, files } from './files.ts';
-import { graph } from './graph.ts';
+import { graph, namedRuns } from './graph.ts';
 import { judged } from './judged.ts';
 import { longRun } from './long-run.ts';
 import { mainJob, openJob, workOrder } from './main-job.ts';
@@ -21,6 +21,7 @@ export const cases: readonly Case[] = [
   nodes,
   sandbox,
   graph,
+  namedRuns,
   atOnce,
   branches,
   branchFiles,

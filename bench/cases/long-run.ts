@@ -1,4 +1,4 @@
-/** A long run: its resume with two executions left, the end of its log, and its verification. */
+/** A long run: its resume with two executions left, the end of its log, its verification, and what is shown of it. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bench, type Case, factory, figuresOf, type Program, runPipeline, versus } from '../case.ts';
@@ -9,7 +9,7 @@ import { measure } from '../measure.ts';
 export const longRun: Case = {
   name: 'long-run',
   title: ({ manyNodes }) =>
-    `a run of ${manyNodes} executions: resumed with two left, its last 20 events, verified`,
+    `a run of ${manyNodes} executions: resumed with two left, its last 20 events, verified, shown`,
   rounds: [3, 1],
   prepare: (bench) => {
     const count = bench.sizes.manyNodes;
@@ -32,12 +32,16 @@ export const longRun: Case = {
         nodeTimes(join(copies, 'long'), count);
         const logs = await timed('logs', 'long', '--last', '20');
         const verified = await timed('verify', 'long');
+        const shown = await timed('show', 'long');
+        const why = await timed('why', 'long');
         return {
           sample: {
             ...figuresOf(resumed),
             resume_ms: resumed.wall_ms,
             logs_ms: logs.wall_ms,
             verify_ms: verified.wall_ms,
+            show_ms: shown.wall_ms,
+            why_ms: why.wall_ms,
           },
         };
       },
@@ -47,7 +51,8 @@ export const longRun: Case = {
   comparisons: [
     { what: 'resume with two executions left', how: 'value', of: [factory, 'resume_ms'], limit: 1500 },
     { what: '`logs --last 20`', how: 'value', of: [factory, 'logs_ms'], limit: 100 },
-    ...versus('resume_ms', 'logs_ms', 'verify_ms', 'peak_mib'),
+    { what: '`why`', how: 'value', of: [factory, 'why_ms'], limit: 200 },
+    ...versus('resume_ms', 'logs_ms', 'verify_ms', 'show_ms', 'why_ms', 'peak_mib'),
   ],
 };
 

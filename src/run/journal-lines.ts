@@ -6,7 +6,7 @@ import { type JournalLine, journalLineSchema } from '../core/records/journal.ts'
 import { journalVersion } from '../core/records/visit.ts';
 import { DiskStop } from '../platform/files/disk-error.ts';
 import { linkOf } from './chain.ts';
-import { beginning, type JournalPosition, journalLines, readLine } from './journal-read.ts';
+import { beginning, cursorNearEnd, type JournalPosition, journalLines, readLine } from './journal-read.ts';
 import { otherVersion, schemaProblems, type Unreadable, unreadableFile } from './unreadable.ts';
 
 /** A line of the journal, with the hash and the length of the journal up to it. */
@@ -73,6 +73,29 @@ export class JournalLines {
       return read;
     return readPart(this.path, { marked: [], late: [], end: beginning }, 0);
   }
+}
+
+/** The lines near the end of a journal of more than `bytes`, oldest first: undefined unless each follows the one before it and one of
+ *  them is the line of `written`, which ends with the hash of all before it. What is before the first one was not looked at. */
+export function linesNearEnd(
+  path: string,
+  bytes: number,
+  written: JournalMark,
+): readonly MarkedLine[] | undefined {
+  const from = cursorNearEnd(path, bytes);
+  if (from === undefined) return undefined;
+  const marked: MarkedLine[] = [];
+  for (const { bytes: text, end, whole } of journalLines(path, from)) {
+    const read = whole ? readLine(text) : undefined;
+    if (read === undefined || 'why' in read) return undefined;
+    const line = end <= written.bytes ? stampedLine(read.record) : checkedLine(read.record);
+    if ('why' in line || 'problems' in line) return undefined;
+    // Of the first one the hash before it is taken as it says.
+    if (marked.length === 0)
+      marked.push({ line, mark: { records: line.seq, sha256: linkOf(line.prev, text), bytes: end } });
+    else if (add(marked, line, text, end) !== undefined) return undefined;
+  }
+  return isAmong(marked, written) ? marked : undefined;
 }
 
 const isAmong = (marked: readonly MarkedLine[], { bytes, sha256 }: JournalMark): boolean =>

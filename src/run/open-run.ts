@@ -1,12 +1,12 @@
 /** The reader of a run directory. */
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { journalMarkSchema } from '../core/records/checkpoint.ts';
+import { type JournalMark, journalMarkSchema } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { type CountedLines, JournalLines } from './journal-lines.ts';
+import { type CountedLines, JournalLines, linesNearEnd } from './journal-lines.ts';
 import { type JournalEntry, type JournalPosition, readJournal } from './journal-read.ts';
-import { historyIn, type ReadRun, type RunHistory } from './run-journal.ts';
+import { historyIn, historyOfEnd, type ReadRun, type RunHistory } from './run-journal.ts';
 import { jsonOf, type ReadManifest, readManifest } from './runs.ts';
 import type { Unreadable } from './unreadable.ts';
 
@@ -24,10 +24,16 @@ export class RunReader {
     readonly dir: string,
     checks: 'what is new' | 'each line',
   ) {
-    const { journal, checkpoint } = layout(dir);
-    const written = () =>
-      journalMarkSchema().safeParse((jsonOf(checkpoint) as { journal?: unknown } | undefined)?.journal).data;
-    this.lines = new JournalLines(journal, checks === 'each line' ? () => undefined : written);
+    this.lines = new JournalLines(
+      layout(dir).journal,
+      checks === 'each line' ? () => undefined : () => this.mark(),
+    );
+  }
+
+  /** Of the journal when the checkpoint was written. */
+  private mark(): JournalMark | undefined {
+    const checkpoint = jsonOf(layout(this.dir).checkpoint) as { journal?: unknown } | undefined;
+    return journalMarkSchema().safeParse(checkpoint?.journal).data;
   }
 
   /** What the journal says, or why it cannot be read. */
@@ -37,6 +43,14 @@ export class RunReader {
     if (this.answered?.lines !== lines || !this.answered.history.ok)
       this.answered = { lines, history: historyIn(this.dir, lines) };
     return this.answered.history;
+  }
+
+  /** What the last lines of a journal of more than `bytes` say, as if the run had begun with them: those up to the line that the
+   *  checkpoint names are what the engine wrote. Undefined where only the whole journal can tell: for branches, too. */
+  historyNearEnd(bytes: number): RunHistory | undefined {
+    const mark = this.mark();
+    const lines = mark && linesNearEnd(layout(this.dir).journal, bytes, mark);
+    return lines && historyOfEnd(this.dir, lines);
   }
 
   /** The manifest: once the journal was read, the one that it names. Rejects only if it may not be read. */

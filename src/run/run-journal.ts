@@ -152,6 +152,21 @@ function strayLine(runDir: string, seq: number, what: string): ReadRun {
   return { ok: false, why, missing: false };
 }
 
+/** What lines near the end of a journal say, with a beginning before the first one that says nothing. */
+export function historyOfEnd(runDir: string, lines: readonly MarkedLine[]): RunHistory | undefined {
+  const [first] = lines;
+  if (first === undefined) return undefined;
+  const { schema_version, run_id, epoch, seq, at } = first.line;
+  const nothing = { next_node: '', context: {}, origins: {}, snapshot: '', manifest_sha256: '' };
+  const stamp = { schema_version, run_id, epoch, seq: seq - 1, prev: '' };
+  const start: MarkedLine = {
+    line: { ...stamp, type: 'Start', at, ...nothing },
+    mark: { records: seq - 1, sha256: first.line.prev, bytes: 0 },
+  };
+  const history = historyOf(runDir, [start, ...lines], []);
+  return history.ok ? history : undefined;
+}
+
 type Changing = { -readonly [K in keyof Checkpoint]: Checkpoint[K] };
 
 /** The state after one more line; changes the one before. */

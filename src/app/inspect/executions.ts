@@ -6,6 +6,7 @@ import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
 import { isOverridden } from '../../core/overridden.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
+import type { JournalPosition } from '../../run/journal-read.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { givenAnswerOf } from './question.ts';
@@ -33,15 +34,15 @@ export type EventHistory = {
   readonly seq: number;
 };
 
-/** Reads the events of a run once. */
-export async function readEvents(reader: RunReader): Promise<EventHistory> {
+/** Reads the events of a run once, from its beginning or from a cursor. */
+export async function readEvents(reader: RunReader, from?: JournalPosition): Promise<EventHistory> {
   const of = new Map<string, ExecutionEvents>();
   const visits = new Map<string, number>();
   let latest: EventHistory['latest'];
   let seq = 0;
   let last: { epoch: unknown; time: number } | undefined;
   let paused = 0;
-  for await (const entry of reader.view('events')) {
+  for await (const entry of reader.view('events', from)) {
     if (entry.kind !== 'record') continue;
     const { type, node_id, visit, branch, at, node_type, delay_ms, epoch, seq: number } = entry.record;
     if (typeof number === 'number') seq = number;

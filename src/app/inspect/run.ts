@@ -18,7 +18,7 @@ import { noteRowsOf } from './notes.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
-import { whyOf } from './why.ts';
+import { causeFacts, whyOf } from './why.ts';
 
 /** The run in `dir`, whole; or why it cannot be read. */
 export async function inspectRun(dir: string, host: InspectHost): Promise<RunView | Refusal> {
@@ -51,7 +51,7 @@ export async function runViewOf(
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
-    cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(run),
+    cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(causeFacts(run)),
     result: row.status === 'running' ? null : resultIn(dir, host),
     last_event: events.seq,
     holdout: holdout === undefined ? null : holdoutFacts(holdout),

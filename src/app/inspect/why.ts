@@ -1,5 +1,6 @@
 /** Why a run stands as it does: in at most five lines, with evidence and the next command. */
 import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { localTime } from '../../core/amounts.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
@@ -15,23 +16,40 @@ import { printed } from '../../run/result.ts';
 import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
 import { folderOf } from './folder.ts';
+import { type CauseFacts, causeFactsNearEnd, isLongRun } from './near-end.ts';
 import { failedIn } from './open-branches.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
-import type { InspectHost } from './rows.ts';
+import { type InspectHost, inspectRow } from './rows.ts';
 import type { Cause, OpenQuestion } from './shapes.ts';
 
 const most = { lines: 5, characters: 400, branches: 3 } as const;
 
 /** What `factory why` answers with, of the run in `dir`. */
 export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyReport | Refusal> {
-  const run = await readForViews(dir, host);
+  const near = isLongRun(dir) ? await factsNearEnd(dir, host) : undefined;
+  const run = near ?? (await readForViews(dir, host));
   if ('problems' in run) return run;
   const { run_id, status, question, questions } = run.row;
-  return { schema_version: 1, run_id, status, question, questions, ...(await whyOf(run)) };
+  const cause = await whyOf('counts' in run ? run : causeFacts(run));
+  return { schema_version: 1, run_id, status, question, questions, ...cause };
 }
 
+async function factsNearEnd(dir: string, host: InspectHost): Promise<CauseFacts | undefined> {
+  const row = await inspectRow(dir, host);
+  return row && causeFactsNearEnd(dir, { ...row, run_id: basename(dir) }, host);
+}
+
+/** Those of a run that was read whole. */
+export const causeFacts = (run: InspectedRun): CauseFacts => ({
+  ...run,
+  counts: {
+    all: run.executions.length,
+    failed: run.executions.filter(({ state }) => state === 'fail').length,
+  },
+});
+
 /** The cause; of a run that runs or completed, what it does or has done. */
-export async function whyOf(run: InspectedRun): Promise<Cause> {
+export async function whyOf(run: CauseFacts): Promise<Cause> {
   const { row } = run;
   const failure = row.status === 'failed' ? failureOf(run) : undefined;
   const lines = failure === undefined ? standing(run) : failure.lines;
@@ -50,7 +68,7 @@ export async function whyOf(run: InspectedRun): Promise<Cause> {
 }
 
 /** The execution that had begun when the run stopped. */
-const openExecution = ({ executions }: InspectedRun): { node: string; visit: number } | undefined => {
+const openExecution = ({ executions }: CauseFacts): { node: string; visit: number } | undefined => {
   const last = executions.at(-1);
   return last !== undefined && ['interrupted', 'suspended', 'running'].includes(last.state)
     ? last
@@ -58,7 +76,7 @@ const openExecution = ({ executions }: InspectedRun): { node: string; visit: num
 };
 
 /** Lines about a failed run, and the execution that failed. */
-function failureOf(run: InspectedRun) {
+function failureOf(run: CauseFacts) {
   const { row, history, withheld, executions } = run;
   const { last_failure: last, ended, context } = history.checkpoint;
   const visits = history.records.filter((record) => record.type === 'Visit');
@@ -96,7 +114,7 @@ function failureOf(run: InspectedRun) {
 /** Lines about a join that failed for its branches. */
 function branchLines(
   branches: ReturnType<typeof failedIn>,
-  { executions, row }: InspectedRun,
+  { executions, row }: CauseFacts,
   join: VisitRecord,
 ): readonly string[] {
   const execution = executions.find((one) => executionName(one) === executionName(join));
@@ -112,7 +130,7 @@ function branchLines(
   ];
 }
 
-function where(run: InspectedRun): string[] {
+function where(run: CauseFacts): string[] {
   const open = openExecution(run);
   if (open !== undefined) return [`it was executing ${executionName(open)}`];
   return run.row.at_node === null ? [] : [`it stopped before node ${run.row.at_node}`];
@@ -137,7 +155,7 @@ function after(
 const kept = 'finished executions are kept; a resume executes that node again';
 
 /** Lines about any other run. */
-function standing(run: InspectedRun): readonly string[] {
+function standing(run: CauseFacts): readonly string[] {
   const { row, history } = run;
   const { parked, at } = history.checkpoint;
   const by = history.last.type === 'Stopped' ? interruptedBy(history.last) : '';
@@ -167,10 +185,8 @@ function standing(run: InspectedRun): readonly string[] {
       return [...ownerWords(run), ...where(run), `last finished execution at ${localTime(at)}`, kept];
     case 'running':
       return [row.headline, `at this node since ${localTime(run.executions.at(-1)?.began_at ?? at)}`];
-    case 'completed': {
-      const failed = run.executions.filter(({ state }) => state === 'fail').length;
-      return [`${run.executions.length} executions of nodes, ${failed} failed on the way`];
-    }
+    case 'completed':
+      return [`${run.counts.all} executions of nodes, ${run.counts.failed} failed on the way`];
     case 'overridden':
       return overriddenIn(history.checkpoint).flatMap(({ node, visit, class: of, reason, answered }) => [
         `${node}@${visit} failed (${of}): ${reason}`,
@@ -212,7 +228,7 @@ function askedLines(question: OpenQuestion): string[] {
 }
 
 /** Who had the run when it crashed. */
-function ownerWords({ dir }: InspectedRun): string[] {
+function ownerWords({ dir }: CauseFacts): string[] {
   const last = locksIn(dir).reduce<ReturnType<typeof locksIn>[number] | undefined>(
     (a, b) => (a === undefined || b.epoch > a.epoch ? b : a),
     undefined,
@@ -226,7 +242,7 @@ function ownerWords({ dir }: InspectedRun): string[] {
 
 /** Files of the failed execution that people read first, those that exist. */
 async function evidenceFiles(
-  { dir, withheld }: InspectedRun,
+  { dir, withheld }: CauseFacts,
   visit: VisitRecord | undefined,
 ): Promise<string[]> {
   if (visit === undefined) return existsSync(layout(dir).result) ? [layout(dir).result] : [];
