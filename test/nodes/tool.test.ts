@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,9 +35,14 @@ test.for([
   },
 );
 
+/** A shell that is not installed here. */
+const absent = ['mksh', 'zsh', 'ksh', 'ash'].find(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0,
+);
+
 test.for([
   ['shell="bash -eo pipefail",', 'cat ../x', 'rejected by guardrail', 'guardrail'],
-  ['shell="mksh -e",', 'true', 'tool_exit_code_127', 'config'],
+  [`shell="${absent} -e",`, 'true', 'tool_exit_code_127', 'config'],
 ] as const)('with %s, %s fails: %s', async ([node, command, reason, of]) => {
   await using it = await house({ 'p.dot': piped('', node, command) });
   await it.run('p.dot', { runId: 'r1', quiet: true, json: true });
