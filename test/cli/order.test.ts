@@ -214,6 +214,30 @@ test('a build over orders that the workdir has commits for has nothing to do', a
 });
 
 describe('next', () => {
+  test.for<[string, Files, object[], string[][] | undefined]>([
+    [
+      'of orders on several levels',
+      {},
+      [order(1), order(2), order(3, { context_files: ['f1.txt'] })],
+      [['WO-01', 'WO-02'], ['WO-03']],
+    ],
+    ['of no chain', {}, [order(1), order(2, { context_files: ['f1.txt'] })], undefined],
+    ['of no single order', {}, [order(1)], undefined],
+    [
+      'by how the project is verified',
+      { 'a.test.js': '' },
+      [order(1, { allowed_files: ['f1.txt', 'b.test.js'] }), order(2), order(3)],
+      [['WO-01', 'WO-02', 'WO-03']],
+    ],
+  ])('records the levels %s, before the first order alone', async ([, files, orders, levels]) => {
+    using it = folder();
+    const b = await build(it.path, orders, { 'keep.txt': 'k\n', ...files });
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output().context_updates?.['plan.levels']).toEqual(levels);
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output().context_updates).not.toHaveProperty('plan.levels');
+  });
+
   test('without any order says where it looked, as a fault of the setup', async () => {
     using it = folder();
     const b = await build(it.path, [], null);
