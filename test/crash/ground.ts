@@ -1,7 +1,9 @@
 /** The folder that one case runs in, and the processes started there. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cleanEnv } from '../support/cli.ts';
@@ -54,6 +56,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
     git('commit', '--quiet', '--message=begin');
   }
   await mkdir(join(home, 'tmp'));
+  const model = story.model === undefined ? undefined : await startModel(story.model, join(home, 'ledger'));
   // A separate folder for each call, so that records of an orphan belong to its call.
   const allRecords = `${home}.records`;
   let calls = 0;
@@ -85,6 +88,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
         CRASH_FOLDER: records,
         CRASH_POINT: point,
         CRASH_SEED: String(seed),
+        ...(model === undefined ? {} : { OPENAI_API_KEY: 'sk-of-the-matrix', OPENAI_BASE_URL: model.url }),
       });
       delete env['NODE_EXTRA_CA_CERTS'];
       return new Promise((resolve, reject) => {
@@ -122,6 +126,7 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
     },
     processes,
     async [Symbol.asyncDispose]() {
+      await model?.close();
       for (const pid of processes()) {
         try {
           process.kill(pid, 'SIGKILL');
@@ -130,6 +135,34 @@ export async function ground(cli: string, story: Story, parent = tmpdir()): Prom
         }
       }
       for (const path of [home, allRecords]) await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** A model on loopback, which answers at once. */
+async function startModel(answerTo: NonNullable<Story['model']>, ledger: string) {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    // A client that is killed in the middle of its request has asked nothing.
+    try {
+      for await (const piece of request) body += String(piece);
+    } catch {
+      return;
+    }
+    const { line, text } = answerTo(JSON.parse(body).input);
+    appendFileSync(ledger, `${line}\n`);
+    const output = [{ type: 'message', content: [{ type: 'output_text', text }] }];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const usage = { input_tokens: 5, output_tokens: 5 };
+    response.end(JSON.stringify({ id: 'r', status: 'completed', output, usage }));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo; // listening on a port, so it is no pipe's name
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
     },
   };
 }

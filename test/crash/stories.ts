@@ -30,6 +30,8 @@ export type Story = {
   readonly repositories?: readonly string[];
   readonly folders?: readonly string[];
   readonly runs?: readonly string[];
+  /** What a model on loopback answers to a prompt; each request adds its line to the ledger. */
+  readonly model?: (prompt: string) => { readonly line: string; readonly text: string };
 };
 
 const ledger = 'echo $FACTORY_NODE $FACTORY_VISIT $FACTORY_ATTEMPT >> $LEDGER';
@@ -249,6 +251,28 @@ const orders = (build: string, propose: string): Story => ({
   code: 0,
 });
 
+/** A build that asks for three orders ahead, one after the other so that the order is the same each time. The first answer to the second
+ *  is wrong, and is not asked ahead again. */
+const rounds = (build: string, propose: string): Story => ({
+  ...orders(build.replace('max_parallel=1000', 'max_parallel=1'), propose),
+  name: 'rounds',
+  files: {
+    'plan.json': JSON.stringify({
+      system_overview: ['three files'],
+      verify_contract: { command: 'test -f f1.txt', requires: [{ kind: 'file_exists', path: 'f1.txt' }] },
+      work_orders: [order(1), order(2), order(3)],
+    }),
+    'propose.md': propose,
+    'p.dot': build.replace('max_parallel=1000', 'max_parallel=1').replace(/ *agent_script=.*\n/, ''),
+  },
+  flags: ['--agent', 'openai'],
+  model(prompt) {
+    const n = /^# WO-0(\d)/m.exec(prompt)?.[1] ?? '';
+    const isWrong = n === '2' && prompt.includes('(this is the first attempt)');
+    return { line: `ask WO-0${n} 1`, text: proposal(`f${n}.txt`, `${isWrong ? 'wrong' : 'right'} ${n}\n`) };
+  },
+});
+
 const answer = (more: object) =>
   `echo '${JSON.stringify({ type: 'result', subtype: 'success', result: 'said', ...more })}'`;
 /** Replaces an agent program: it has no key until the file `key` exists, and no quota until the file `quota` exists. */
@@ -411,6 +435,7 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     calls,
     sealed,
     orders(build, propose),
+    rounds(build, propose),
     parks,
     gates,
     forks,

@@ -75,7 +75,8 @@ async function fromAhead(
   const one = asked.find((other) => other.id === id);
   const ended = (end: AskedAhead['end']): Omit<Ahead, 'note'> => {
     const now = asked.map((other) => (other === one && end !== undefined ? { ...other, end } : other));
-    return { state: withAhead(state, now), updates: { [aheadKey]: aheadCounts(now, orders.length) } };
+    const counts = aheadCounts(now, orders.length);
+    return { state: withAhead(state, now), updates: counts.asked === 0 ? {} : { [aheadKey]: counts } };
   };
   if (one === undefined || attempt > 1) return ended(undefined);
   if (one.end !== undefined)

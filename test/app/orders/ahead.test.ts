@@ -115,3 +115,22 @@ test('prepared answers and ahead=1 go one after another, of which a run says onc
   expect(notes('r2', 1)).toContain('2 orders are independent, but asked one after another');
   expect(notes('r2', 2)).toBe('WO-02 (2 of 2): Write b.txt');
 });
+
+test('a refused key and a provider without quota end no round: the run is suspended at the turn of the order', async () => {
+  let isUp = false;
+  await using it = await buildOf(threeLevels.slice(0, 2), (request) =>
+    isUp ? undefined : { status: orderIn(request) === 'WO-01' ? 401 : 429, body: { error: refusal } },
+  );
+  const suspended = await it.build();
+  expect(suspended.code, suspended.err).toBe(75);
+  expect(it.visits().filter((node) => /^(?:ask|prompt)/.test(node))).toEqual([
+    ...['ask_ahead', 'ask.1', 'ask.2', 'asked', 'prompt'],
+  ]);
+  expect(it.json(`${run}/checkpoint.json`).parked).toMatchObject({ node: 'propose' });
+  isUp = true;
+  const resumed = await it.resume('r1');
+  expect(resumed.code, resumed.err).toBe(0);
+  expect(it.json(`${run}/checkpoint.json`).context['build.ahead']).toBeUndefined();
+});
+
+const refusal = { message: 'no', code: 'insufficient_quota', type: 'insufficient_quota' };
