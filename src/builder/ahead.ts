@@ -47,11 +47,11 @@ export async function beginRound(
   { ahead = 1, askNode = '', template }: AheadOptions,
   io: CommandIo,
 ): Promise<Round | undefined> {
-  if (ahead < 2) return undefined;
+  const isAskable = (io.env['FACTORY_PROMPT_ONLY'] ?? '').split(',').includes(askNode);
+  if (ahead < 2 || (!isAskable && build.state.in_a_row === true)) return undefined;
   const ready = await readyWith(place, build, next, ahead, io);
   if (ready.length < 2) return undefined;
-  const askable = (io.env['FACTORY_PROMPT_ONLY'] ?? '').split(',');
-  if (!askable.includes(askNode)) return { inARow: ready.length };
+  if (!isAskable) return { inARow: ready.length };
   const files = filesInside(place.workspace);
   files.remove(inWorkspace.ordersAhead);
   const write = promptWriter(place, build, template, io);
@@ -76,14 +76,10 @@ async function readyWith(
 ): Promise<readonly LoadedOrder[]> {
   const known = new Set(state.ahead?.map(({ id }) => id));
   const done = new Set(state.done.map(({ id }) => id));
-  // Without other orders nothing of the project is looked at.
-  if (orders.filter(({ order }) => !done.has(order.id)).length < 2) return [];
-  const decides = decidesVerification(await verifyFacts(workspace, probeOf(io)));
-  const ready = readyOrders(
-    orders.map(({ order }) => order),
-    done,
-    decides,
-  );
+  const all = orders.map(({ order }) => order);
+  // Where the orders are a chain by their files already, nothing of the project is looked at.
+  if (readyOrders(all, done, () => false).length < 2) return [];
+  const ready = readyOrders(all, done, decidesVerification(await verifyFacts(workspace, probeOf(io))));
   const found: LoadedOrder[] = [];
   for (const { id } of ready) {
     const loaded = orders.find(({ order }) => order.id === id);

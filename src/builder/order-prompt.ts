@@ -1,5 +1,6 @@
 /** Writes the prompt for an attempt at a work order. */
 import { join, resolve } from 'node:path';
+import { once } from '../core/once.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
 import type { CurrentOrder } from '../core/records/build.ts';
 import type { CommandIo } from '../platform/command-io.ts';
@@ -27,11 +28,13 @@ export function promptWriter(
   if (named !== undefined) assertStaysInNode(io, named);
   const template = readPlain(path);
   const { workspace } = place;
+  const probe = probeOf(io);
+  const before = once(() => commandsBefore(place, build, io));
   return async ({ order, attempt, brief }) => {
     if (template.kind === 'missing') return { problem: `there is no template at ${path}` };
     if (template.kind === 'none') return { problem: `the template ${path} ${template.why}` };
-    const kept = keptCommands(order, await commandsBefore(place, build, io));
-    const verify = await foretold(workspace, order, probeOf(io), kept);
+    const kept = keptCommands(order, await before());
+    const verify = await foretold(workspace, order, probe, kept);
     const prompt = await renderPrompt(template.text, workspace, { order, attempt, verify, brief });
     return 'problem' in prompt ? { problem: `${path}: ${prompt.problem}` } : prompt;
   };

@@ -71,13 +71,12 @@ async function levelsAtFirst(
 /** Context key of the orders of a round. */
 const askedKey = 'order.ahead';
 
-/** What a round changes. Why orders are asked in a row is said once. */
+/** What a round changes. That orders are asked in a row is reported once. */
 function inRound(
   state: BuildState,
   round: Exclude<Round, { readonly problem: string }>,
 ): { readonly state: BuildState; readonly note?: string; readonly ids?: string[] } {
   if ('inARow' in round) {
-    if (state.in_a_row === true) return { state };
     const note = `; ${round.inARow} orders are independent, but asked one after another: the agent can see more than the prompt, or has prepared answers`;
     return { state: { ...state, in_a_row: true }, note };
   }
