@@ -43,6 +43,8 @@ type Options = {
   readonly strict?: boolean;
   /** Own node types of the caller, besides those of the project. */
   readonly kinds?: readonly NodeModule[];
+  /** Called between reading and checking: the parser has left much garbage. */
+  readonly release?: () => void;
 };
 
 /** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
@@ -56,6 +58,7 @@ export async function readPipeline(path: string, cwd: string, options: Options =
   const { text } = read;
   const { own, found: before } = await ownKindsFor(dirname(resolve(cwd, path)), options.kinds);
   const { whole, diagnostics } = typedText(path, text, own);
+  options.release?.();
   if (whole === undefined)
     return {
       ...checked(whole, diagnostics, { ...options, before }),

@@ -10,6 +10,7 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { keepsTexts } from '../core/records/manifest.ts';
 import { askedIn } from '../core/records/result.ts';
 import { planRequestFile } from '../planner/evidence.ts';
+import { releaseGarbage } from '../platform/garbage.ts';
 import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
@@ -86,6 +87,7 @@ async function start(
     return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const read = await readPipeline(pipelinePath(pipeline, io.cwd), io.cwd, {
     strict: options.strict === true,
+    release: releaseGarbage,
   });
   warnOf(read, io, view);
   if (read.graph === undefined) return { problems: read.found.filter((d) => d.severity === 'error') };
@@ -95,6 +97,7 @@ async function start(
   const flags = flagsOf(options);
   const dirs = dirsProblem(read.graph, flags, { cwd: io.cwd, runsDir });
   if (dirs !== undefined) return dirs;
+  releaseGarbage();
   return startRun(read.graph, place, flags, hostOf(io, view, options));
 }
 
@@ -110,9 +113,12 @@ async function resumeNamed(
   const recorded = await openRun(found.dir).manifest();
   if (!recorded.ok) return refused('no-run', recorded.why);
   const { pipeline_file, pipeline_path } = recorded.manifest;
-  const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd);
+  const read = await readPipeline(pipeline ?? pipeline_file ?? pipeline_path, io.cwd, {
+    release: releaseGarbage,
+  });
   if (pipeline !== undefined && read.text === undefined) return { problems: read.found };
   const flags = flagsOf(options);
+  releaseGarbage();
   const keeps = pipeline === undefined && keepsTexts(recorded.manifest) && !flags.acceptChanges;
   const ended = await resumeRun(found.dir, keeps ? undefined : read.graph, flags, hostOf(io, view, options));
   return withRecords(found.dir, ended, io, view);

@@ -32,6 +32,7 @@ import {
   answersPartly,
   anyClass,
   brokenProgram,
+  type PossibleOutcome,
   partialSuccess,
   possibleOutcome,
   reportedSuccess,
@@ -51,6 +52,17 @@ import { toolCodes, toolFindings } from './tool-findings.ts';
 /** Bytes of one argument that Linux starts a program with. */
 const longestCommand = 128 * 1024 - 1;
 
+/** Made once: findings about paths hold those of every node. */
+const outcomesWith = (answersPartial: boolean): readonly PossibleOutcome[] => [
+  reportedSuccess,
+  possibleOutcome('fail', { says: true, classes: anyClass('product') }),
+  brokenProgram,
+  possibleOutcome('skipped', { says: true, usual: false }),
+  partialSuccess(answersPartial),
+];
+const plainOutcomes = outcomesWith(false);
+const partlyOutcomes = outcomesWith(true);
+
 export const tool = kind({
   type: 'tool',
   does: 'Runs a shell command in the workspace; its exit code and the JSON in `$FACTORY_OUTPUT` give the outcome.',
@@ -58,13 +70,7 @@ export const tool = kind({
   ids: [],
   aliases: ['command'],
   executable: true,
-  outcomes: (node) => [
-    reportedSuccess,
-    possibleOutcome('fail', { says: true, classes: anyClass('product') }),
-    brokenProgram,
-    possibleOutcome('skipped', { says: true, usual: false }),
-    partialSuccess(answersPartly(node)),
-  ],
+  outcomes: (node) => (answersPartly(node) ? partlyOutcomes : plainOutcomes),
   attributes: { ...commonAttributes, ...executableAttributes, ...judgingAttributes, ...toolAttributes },
   codes: toolCodes,
   check: toolFindings,

@@ -80,14 +80,21 @@ export function choose(
   words: EdgeWords,
   behind?: (edge: Edge) => boolean,
 ): Choice {
-  const known = new Map([
-    ...words.context,
-    ['outcome', status],
-    ['preferred_label', words.label],
-    ['failure_class', words.class ?? ''],
-    ['current_node', fork.node],
-  ]);
-  const value = (key: string) => known.get(contextKey(key)) ?? '';
+  const value = (asked: string): string => {
+    const key = contextKey(asked);
+    switch (key) {
+      case 'outcome':
+        return status;
+      case 'preferred_label':
+        return words.label;
+      case 'failure_class':
+        return words.class ?? '';
+      case 'current_node':
+        return fork.node;
+      default:
+        return words.context.get(key) ?? '';
+    }
+  };
   const isTrue = (edge: Edge) => edge.condition !== undefined && evaluate(edge.condition, value);
   const { label, suggested, ownWord } = words;
   const about = ownWord === true ? { isAboutWord: (edge: Edge) => isAboutWord(fork.graph, edge, label) } : {};
@@ -106,27 +113,40 @@ const mostWork = 300_000;
 /** Every edge for an attempt with the outcome `giving`, the simplest report first; each edge once. */
 export function waysOf(fork: LeavingEdges, giving: PossibleOutcome): readonly Way[] {
   const { edges, open } = fork;
-  const found = new Map<Edge | undefined, Way>();
+  if (edges.length === 1 && open.length === 1 && isChosenAt(fork.graph, fork.node, silent) === undefined)
+    return onlyWays(fork, giving, open);
+  // Most nodes have one or two: a map for each outcome of 10,000 nodes would be 30 MB of garbage.
+  const found: Way[] = [];
+  const has = (edge: Edge | undefined): boolean => found.some((way) => way.edge === edge);
   // If an unconditional edge takes the outcome, the run never ends here.
   const most = edges.length + (open.length > 0 && !giving.broke ? 0 : 1);
   let tries = Math.min(mostTries, Math.ceil(mostWork / (edges.length + 1)));
   for (const words of allEdgeWords(fork, giving)) {
-    if (tries-- === 0 || found.size === most) break;
+    if (tries-- === 0 || found.length === most) break;
     for (const behind of giving.broke ? [mayAsk(fork), () => false] : [undefined]) {
       const way = choose(fork, giving, words, behind);
-      if (!found.has(way.edge)) found.set(way.edge, way);
+      if (!has(way.edge)) found.push(way);
     }
   }
   if (tries < 0 || !fork.sure) {
     for (const edge of edges) {
-      if (found.has(edge)) continue;
-      if (edge.condition !== undefined) found.set(edge, { edge, how: 'condition' });
-      else if (!giving.broke && (giving.says || edge === open[0]))
-        found.set(edge, { edge, how: 'unconditional' });
+      if (has(edge)) continue;
+      if (edge.condition !== undefined) found.push({ edge, how: 'condition' });
+      else if (!giving.broke && (giving.says || edge === open[0])) found.push({ edge, how: 'unconditional' });
     }
   }
-  return [...found.values()];
+  return found;
 }
+
+/** The same where one unconditional edge leaves the node: no report decides, and a large graph has few others. */
+function onlyWays(fork: LeavingEdges, { broke }: PossibleOutcome, [edge]: readonly Edge[]): readonly Way[] {
+  const takes: Way = { edge, how: 'unconditional' };
+  if (!broke) return [takes];
+  const none: Way = { edge: undefined, how: 'none' };
+  return edge !== undefined && mayAsk(fork)(edge) ? [takes, none] : [none];
+}
+
+const silent = { label: '', suggested: [] } as const;
 
 /** Every edge of a fan-out that may begin a branch, and the way of a run in which none does. */
 export function branchWaysOf(fork: LeavingEdges, giving: PossibleOutcome): readonly Way[] {
@@ -167,9 +187,11 @@ function* reports(
   for (const label of labels) for (const { to } of open) yield { label, suggested: [to] };
 }
 
+const noContext: ReadonlyMap<string, string> = new Map();
+
 function* contexts(keys: LeavingEdges['keys']): Generator<ReadonlyMap<string, string>> {
   const [first, ...rest] = keys;
-  if (first === undefined) return yield new Map();
+  if (first === undefined) return yield noContext;
   for (const others of contexts(rest))
     for (const value of first.values) yield new Map([[first.key, value], ...others]);
 }

@@ -21,24 +21,34 @@ const mostTries = 3000;
 export function witnessOf(moves: readonly Move[]): readonly WitnessStep[] | undefined {
   if (!moves.every((_, at) => mayEnd(moves, at))) return undefined;
   const words: EdgeWords[] = [];
-  const open: Iterator<EdgeWords, unknown>[] = [];
+  // How many reports of each move were tried: the generators of a path of 10,000 moves would take 50 MB.
+  const tried: number[] = [];
+  let open: Iterator<EdgeWords, unknown> | undefined;
   let tries = mostTries;
   while (words.length < moves.length) {
     const at = words.length;
-    open[at] ??= candidates(moves, at, words[at - 1] ?? silence);
-    const next = open[at].next();
+    open ??= untried(candidates(moves, at, words[at - 1] ?? silence), tried[at] ?? 0);
+    const next = open.next();
     const move = moves[at];
     if (next.done !== true && move !== undefined) {
-      if (choose(move.way.alone ?? move.place.fork, move.giving, next.value).edge === move.way.edge)
-        words.push(next.value);
+      tried[at] = (tried[at] ?? 0) + 1;
+      if (choose(move.way.alone ?? move.place.fork, move.giving, next.value).edge !== move.way.edge) continue;
+      words.push(next.value);
     } else {
       // Go back: an earlier node must report something else.
-      open.length = at;
+      tried.length = at;
       if (at === 0 || tries-- === 0) return undefined;
       words.pop();
     }
+    open = undefined;
   }
   return stepsOf(moves, words);
+}
+
+/** What is left of `all` after its first `count`. */
+function untried<T>(all: Iterator<T, unknown>, count: number): Iterator<T, unknown> {
+  for (let at = 0; at < count; at++) all.next();
+  return all;
 }
 
 const isOwn = ({ place }: Move): boolean => place.passes === undefined || place.joins === true;
@@ -50,13 +60,14 @@ function* candidates(moves: readonly Move[], at: number, before: EdgeWords): Gen
   const move = moves[at];
   if (move === undefined) return;
   if (!isOwn(move)) return yield before;
-  const edges = [...move.place.fork.edges];
+  const { fork: own } = move.place;
+  const edges = [...own.edges];
   for (let next = at + 1; ; next++) {
     const other = moves[next];
     if (other === undefined || speaks(other) || (isOwn(other) && !speaks(move))) break;
     edges.push(...other.place.fork.edges);
   }
-  const fork = leavingEdgesOf(move.place.fork.graph, move.place.node.id, edges);
+  const fork = edges.length === own.edges.length ? own : leavingEdgesOf(own.graph, own.node, edges);
   for (const words of allEdgeWords({ ...fork, keys: [] }, move.giving))
     yield { ...words, context: before.context };
   if (!speaks(move)) return;

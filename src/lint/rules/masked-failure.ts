@@ -16,25 +16,35 @@ export const maskedFailure: Rule = {
   wrong:
     'start; exit; a [shape=parallelogram, tool_command="npm test | tee log"]; start -> a; a -> exit [condition="outcome=success"]',
   fix: '`shell="bash -eo pipefail"` on the node or the graph (`head` and `grep -q` may then give 141)',
-  check: (subject) =>
-    limitedFindings(
+  check: (subject) => {
+    const required = requiredNodes(subject);
+    return limitedFindings(
       nodesOf(subject, 'tool').flatMap((node) => {
-        const found = maskedIn(node, subject);
+        const found = maskedIn(node, subject, required);
         return found === undefined ? [] : [{ name: node.id, make: () => found }];
       }),
       most,
-    ),
+    );
+  },
 };
 
 const most = 20;
 
-function maskedIn(node: Node, subject: Subject): Finding | undefined {
+/** The ids of the nodes that others require. */
+const requiredNodes = ({ graph }: Subject): ReadonlySet<string | undefined> =>
+  new Set(Array.from(graph.nodes.values(), ({ settings }) => settings.required_tool_node));
+
+function maskedIn(
+  node: Node,
+  subject: Subject,
+  required: ReadonlySet<string | undefined>,
+): Finding | undefined {
   const { graph } = subject;
   const command = present(node.attrs, 'tool_command');
-  if (command === undefined || !decides(node, subject)) return undefined;
+  if (command === undefined) return undefined;
   const { text } = command.value;
   const found = maskedCommand(text, shellOptions(node.settings.shell));
-  if (found === undefined) return undefined;
+  if (found === undefined || !(required.has(node.id) || decides(node, subject))) return undefined;
   const at = Math.max(text.indexOf(found.command), 0);
   const length = text.startsWith(found.command, at) ? found.command.length : text.length;
   return finding(graph, maskedFailure, {
@@ -58,8 +68,8 @@ const fixOf = ({ by }: Masked): string =>
     ? 'shell="bash -eo pipefail" on the node or the graph; the exit code is then 141 where head or grep -q stop reading early'
     : 'shell="bash -eo pipefail" on the node or the graph, && between the commands, or set -e before them (with pipefail, head and grep -q may give 141)';
 
-/** Whether something depends on the outcome: an edge tests it, also behind diamonds, or leads a failure to a success exit; a goal
- *  gate, a judge, or a node that another one requires. */
+/** Whether something else than a node that requires this one depends on the outcome: an edge tests it, also behind diamonds, or leads
+ *  a failure to a success exit; a goal gate or a judge. */
 function decides(node: Node, { graph, outgoing }: Subject): boolean {
   const { judge, retry_on } = node.settings;
   if (isGate(node) || judge || retry_on === 'fail') return true;
@@ -71,5 +81,5 @@ function decides(node: Node, { graph, outgoing }: Subject): boolean {
       if (next?.type === 'exit' && next.settings.outcome === 'success') return true;
       if (next?.type === 'conditional') seen.add(to);
     }
-  return [...graph.nodes.values()].some(({ settings }) => settings.required_tool_node === node.id);
+  return false;
 }

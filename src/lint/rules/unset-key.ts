@@ -35,7 +35,7 @@ export const unsetKey: Rule = {
         const asked = `${edge.from} ${named.key} ${named.bare}`;
         if (seen.has(asked)) continue;
         seen.add(asked);
-        const problem = problemOf(named, edge, settersOf(edge.from), subject);
+        const problem = problemOf(named, edge, () => settersOf(edge.from), subject);
         // One finding for a key, wherever conditions ask for it.
         const about = `${contextKey(named.key)} ${problem?.isCertain}`;
         if (problem === undefined || reported.has(about)) continue;
@@ -95,10 +95,10 @@ type Problem = { readonly message: string; readonly fix: string; readonly isCert
 function problemOf(
   named: KeyNamed,
   edge: Edge,
-  setters: readonly Node[],
+  settersBefore: () => readonly Node[],
   subject: Subject,
 ): Problem | undefined {
-  const problem = problemOfKey(named.key, edge, setters, subject);
+  const problem = problemOfKey(named.key, edge, settersBefore, subject);
   // A bare key asks whether it is set.
   return problem === undefined
     ? undefined
@@ -108,11 +108,13 @@ function problemOf(
 function problemOfKey(
   key: string,
   edge: Edge,
-  setters: readonly Node[],
+  settersBefore: () => readonly Node[],
   subject: Subject,
 ): Problem | undefined {
   const bare = contextKey(key);
+  // Most conditions name only such a key. Those before each node of a large graph would be as many as the square of its nodes.
   if (router.has(bare) || bare.startsWith('internal.')) return undefined;
+  const setters = settersBefore();
   const { graph, options } = subject;
   // A called pipeline has its inputs in its context.
   if (options.isCalled === true && variablesOf(graph).some(({ name }) => name === bare)) return undefined;
