@@ -6,6 +6,7 @@ import { changes, manyChanges } from './changes.ts';
 import { copy, files } from './files.ts';
 import { graph, namedRuns } from './graph.ts';
 import { judged } from './judged.ts';
+import { largeGraph } from './large-graph.ts';
 import { longRun } from './long-run.ts';
 import { mainJob, openJob, workOrder } from './main-job.ts';
 import { manyNodes, nodes, oneNode } from './nodes.ts';
@@ -21,6 +22,7 @@ export const cases: readonly Case[] = [
   nodes,
   sandbox,
   graph,
+  largeGraph,
   namedRuns,
   atOnce,
   branches,

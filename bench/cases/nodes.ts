@@ -92,7 +92,7 @@ export const manyNodes: Case = {
     },
     { what: 'the same of the other program', how: 'value', of: [against, 'even_growth_x'] },
     // Reading the graph takes most of it.
-    memoryTarget(400),
+    memoryTarget(205),
     ...versus('node_ms', 'wall_ms', 'cpu_ms', 'peak_mib'),
   ],
 };

@@ -145,7 +145,7 @@ async function pictureOf(
   if (format === 'dot') return (await import('../app/picture/graph-dot.ts')).graphDot(view);
   if (format === 'mermaid') return (await import('../app/picture/mermaid.ts')).mermaid(view);
   const svg = timeline === undefined ? await graphOf(drawable) : await timelineOf(timeline, drawable);
-  if (format === 'svg') return svg;
+  if (format === 'svg' || typeof svg !== 'string') return svg;
   try {
     return (await import('../app/picture/png.ts')).pngOf(svg);
   } catch (error) {
@@ -159,7 +159,7 @@ async function pictureOf(
   }
 }
 
-const graphOf = async ({ view, ...picture }: Drawable): Promise<string> =>
+const graphOf = async ({ view, ...picture }: Drawable): Promise<string | Refusal> =>
   (await import('../app/picture/render.ts')).drawnGraph(view, picture);
 
 const timelineOf = async (run: RunView, { heading }: Drawable): Promise<string> =>

@@ -1,5 +1,6 @@
 /** Lays DOT out with Graphviz, which comes as WebAssembly: no program of the system is needed. */
 import { Graphviz } from '@hpcc-js/wasm-graphviz';
+import { layoutInThread } from '../../platform/graphviz.ts';
 
 export type PicturePoint = readonly [x: number, y: number];
 /** `curve`: a start point, then three points for each Bézier piece. */
@@ -49,10 +50,20 @@ type Drawn = {
 };
 type Output = { readonly bb: string; readonly objects?: readonly Drawn[]; readonly edges?: readonly Drawn[] };
 
-/** The layout of DOT as `graphDot` writes it. */
+/** The layout of DOT as `graphDot` writes it, made at once: for small graphs, which take less time than to begin a thread. */
 export async function laidOut(dot: string): Promise<GraphLayout> {
   const graphviz = await Graphviz.load();
-  const output = JSON.parse(graphviz.layout(dot, 'json', 'dot')) as Output;
+  return layoutOf(graphviz.layout(dot, 'json', 'dot'));
+}
+
+/** The same in another thread; undefined if it cannot be done, or not within `mostMs`. */
+export async function laidOutInThread(dot: string, mostMs: number): Promise<GraphLayout | undefined> {
+  const text = await layoutInThread(dot, mostMs);
+  return text === undefined ? undefined : layoutOf(text);
+}
+
+function layoutOf(text: string): GraphLayout {
+  const output = JSON.parse(text) as Output;
   const [, , width = 0, height = 0] = output.bb.split(',').map(Number);
   const flipped = ([x, y]: PicturePoint): PicturePoint => [x, height - y];
   const point = (text: string): PicturePoint => {

@@ -3,6 +3,7 @@ import { inspectRun } from '../../app/inspect/run.ts';
 import type { RunView } from '../../app/inspect/shapes.ts';
 import { type Picture, runHeading } from '../../app/picture/frame.ts';
 import { timeline } from '../../app/picture/timeline.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
 import { picturePolicy } from '../security.ts';
 import { type AskedRun, type Handlers, refusal, type Web } from '../web.ts';
 
@@ -22,11 +23,13 @@ type Asked = {
 
 async function picture(
   { web, run, query }: Asked,
-  drawn: (view: RunView, how: Picture) => string | Promise<string>,
+  drawn: (view: RunView, how: Picture) => string | Promise<string | Refusal>,
 ): Promise<Response> {
   const view = await inspectRun(run.dir, web);
   if ('problems' in view) return refusal(view);
-  return new Response(await drawn(view, { inline: query.inline === '1', heading: runHeading(view) }), {
+  const svg = await drawn(view, { inline: query.inline === '1', heading: runHeading(view) });
+  if (typeof svg !== 'string') return refusal(svg);
+  return new Response(svg, {
     headers: { 'Content-Type': 'image/svg+xml; charset=utf-8', 'Content-Security-Policy': picturePolicy },
   });
 }

@@ -42,6 +42,54 @@ const ran: GraphView = {
   edges: plain.edges.map((edge, at) => ({ ...edge, taken: 3 - at })),
 };
 
+async function svgOf(...asked: Parameters<typeof drawnGraph>): Promise<string> {
+  const svg = await drawnGraph(...asked);
+  if (typeof svg !== 'string') throw new Error(`no picture: ${svg.problems[0]?.message}`);
+  return svg;
+}
+
+/** A chain of tools, each with an edge to the next one and, with `shared`, to one exit for failures. */
+function chainView(count: number, shared: boolean): GraphView {
+  const [node] = plain.nodes;
+  if (node === undefined) throw new Error('the test pipeline has no nodes');
+  const ids = Array.from({ length: count }, (_, at) => `n${at}`);
+  const edge = (from: string, to: string) => ({ from, to, label: '', condition: '', taken: 0 });
+  return {
+    ...{ name: 'chain', direction: 'TB', regions: [] },
+    nodes: [...ids, 'failed'].map((id) => ({ ...node, id, label: id, type: 'tool' })),
+    edges: [
+      ...ids.slice(1).map((id, at) => edge(`n${at}`, id)),
+      ...ids.filter((_, at) => shared || at === count - 1).map((id) => edge(id, 'failed')),
+    ],
+  };
+}
+
+test.each([
+  ['a long row', chainView(60, false)],
+  ['one exit for the failures of a hundred nodes', chainView(100, true)],
+])('%s is laid out in another thread, once for all who ask for it', async (_, view) => {
+  const [svg, again] = await Promise.all([svgOf(view), svgOf(structuredClone(view))]);
+  expect(again).toBe(svg);
+  expect(unclosed(svg)).toEqual([]);
+  expect(svg.match(/data-node=/g)).toHaveLength(view.nodes.length);
+  expect(svg.match(/data-edge=/g)).toHaveLength(view.edges.length);
+});
+
+test('a graph of more than 5,000 nodes has no picture but a sentence, and still has its other forms', async () => {
+  const view = chainView(5000, true);
+  expect(await drawnGraph(view)).toMatchObject({
+    problems: [
+      {
+        code: 'graph-too-large',
+        message: 'the graph has 5001 nodes, and a picture has at most 5000',
+        fix: 'factory graph writes it as text for other programs: --format dot or --format mermaid',
+      },
+    ],
+  });
+  expect(graphDot(view).match(/id = "edge-/g)).toHaveLength(view.edges.length);
+  expect(mermaid(view).split('\n').length).toBeGreaterThan(view.edges.length + view.nodes.length);
+});
+
 /** Names of opened elements that are not closed in order. */
 function unclosed(xml: string): readonly string[] {
   const open: string[] = [];
@@ -53,7 +101,7 @@ function unclosed(xml: string): readonly string[] {
 }
 
 test('a pipeline is drawn as well-formed SVG with every node, every edge and escaped labels', async () => {
-  const svg = await drawnGraph(plain, { heading: ['A title'] });
+  const svg = await svgOf(plain, { heading: ['A title'] });
   expect(unclosed(svg)).toEqual([]);
   expect(svg.replace(/<[^>]*>/g, '')).not.toMatch(/[<>]|&(?!\w+;)/);
   for (const { id } of plain.nodes) expect(svg).toContain(`data-node="${id}"`);
@@ -64,7 +112,7 @@ test('a pipeline is drawn as well-formed SVG with every node, every edge and esc
 });
 
 test('the picture of a run shows states by class and sign, counts, times, costs and the route', async () => {
-  const svg = await drawnGraph(ran, { marked: new Set(['gate']) });
+  const svg = await svgOf(ran, { marked: new Set(['gate']) });
   expect(unclosed(svg)).toEqual([]);
   expect(svg).toMatch(/class="node kind-tool fail" data-node="build" data-state="fail".*href="#sign-fail"/s);
   expect(svg).toContain('end · ×3 · 4.5s · 0.02 USD');
@@ -73,14 +121,14 @@ test('the picture of a run shows states by class and sign, counts, times, costs 
 });
 
 test('a picture for a page has no style, no script and nothing from elsewhere', async () => {
-  const svg = await drawnGraph(ran, { inline: true });
+  const svg = await svgOf(ran, { inline: true });
   expect(svg).not.toMatch(/<style|style=|<script|\bon\w+=|url\(|href="(?!#)/);
 });
 
 test.skipIf(pngOf('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>') === undefined)(
   'PNG files are twice as large as the SVG',
   async () => {
-    const svg = await drawnGraph(plain);
+    const svg = await svgOf(plain);
     const png = Buffer.from(pngOf(svg) ?? []);
     expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
     const width = Number(/width="([\d.]+)"/.exec(svg)?.[1]);
@@ -133,7 +181,7 @@ test('branches are drawn in a box, one of several nodes in one of its own', asyn
     { id: 'end', nodes: ['end', 'gate'] },
   ];
   const view = { ...plain, regions: [{ node: 'start', join: 'done', within: null, list: false, branches }] };
-  const svg = await drawnGraph(view);
+  const svg = await svgOf(view);
   expect(unclosed(svg)).toEqual([]);
   expect(svg).toMatch(/class="cluster fork" data-cluster="fork-start"><rect .*>start: 2 branches</);
   expect(svg).toMatch(/class="cluster branch" data-cluster="branch-end"><rect .*>end</);

@@ -103,6 +103,12 @@ function NodeList({ run, frame }: { run: RunView; frame: { readonly current: HTM
   const point = (id: string, on: boolean) => () => {
     frame.current?.querySelector(`[data-node="${CSS.escape(id)}"]`)?.classList.toggle('pointed', on);
   };
+  const leaving = new Map<string, Edges>();
+  for (const edge of run.graph.edges) {
+    const others = leaving.get(edge.from);
+    if (others === undefined) leaving.set(edge.from, [edge]);
+    else others.push(edge);
+  }
   return (
     <ol class="node-list" aria-label="Nodes of the graph">
       {run.graph.nodes.map((node) => (
@@ -115,7 +121,7 @@ function NodeList({ run, frame }: { run: RunView; frame: { readonly current: HTM
             {node.label}: {lookOf(node.state).word}
             {node.executions > 0 &&
               `, ${countedItems(node.executions, 'execution')}, ${durationText(node.took_ms)}, ${usdWords(node.cost_usd)}`}
-            {edgesText(run, node.id)}
+            {edgesText(leaving.get(node.id) ?? [])}
           </a>
         </li>
       ))}
@@ -123,8 +129,9 @@ function NodeList({ run, frame }: { run: RunView; frame: { readonly current: HTM
   );
 }
 
-function edgesText(run: RunView, id: string): string {
-  const edges = run.graph.edges.filter(({ from }) => from === id);
+type Edges = RunView['graph']['edges'][number][];
+
+function edgesText(edges: Edges): string {
   if (edges.length === 0) return '';
   return `, leads to ${edges.map(({ to, taken }) => (taken > 0 ? `${to} (taken ${taken}×)` : to)).join(', ')}`;
 }
