@@ -16,6 +16,9 @@ export type Sizes = {
   readonly branchSleep: number;
   /** Of text, in a product with sealed scenarios. */
   readonly judgedMib: number;
+  /** Clients that look at a run of `clientNodes` nodes. */
+  readonly clients: number;
+  readonly clientNodes: number;
 };
 
 export const fullSizes: Sizes = {
@@ -30,6 +33,8 @@ export const fullSizes: Sizes = {
   branches: 20,
   branchSleep: 10,
   judgedMib: 100,
+  clients: 100,
+  clientNodes: 60,
 };
 
 /** Small enough to be run between two edits; its figures tell a trend, not whether a target is met. */
@@ -45,4 +50,6 @@ export const quickSizes: Sizes = {
   branches: 5,
   branchSleep: 1,
   judgedMib: 10,
+  clients: 10,
+  clientNodes: 15,
 };

@@ -3,6 +3,7 @@ import type { Case } from '../case.ts';
 import { atOnce } from './at-once.ts';
 import { branches, branchFiles } from './branches.ts';
 import { changes, manyChanges } from './changes.ts';
+import { clients, pages } from './clients.ts';
 import { copy, files } from './files.ts';
 import { graph, namedRuns } from './graph.ts';
 import { judged } from './judged.ts';
@@ -38,4 +39,6 @@ export const cases: readonly Case[] = [
   openJob,
   workOrder,
   ordersAhead,
+  clients,
+  pages,
 ];

@@ -31,6 +31,8 @@ const tiny = {
   branches: 2,
   branchSleep: 0.1,
   judgedMib: 1,
+  clients: 2,
+  clientNodes: 3,
 };
 
 let folder = '';
