@@ -99,8 +99,8 @@ function identityOf(dir: string): string {
 
 function fileFacts(path: string): string {
   try {
-    const { ino, size, mtimeMs } = statSync(path);
-    return `${ino} ${size} ${mtimeMs}`;
+    const is = statSync(path, { throwIfNoEntry: false });
+    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
   } catch {
     // What asks for the file says what is wrong with it.
     return '';
