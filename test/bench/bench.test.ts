@@ -85,7 +85,7 @@ test('every case has figures and targets; measured against itself, those of both
   // The main job and an order take seconds each; whole runs elsewhere show that they work. More files are no other case.
   const only = cases
     .map(({ name }) => name)
-    .filter((name) => !['main-job', 'open-job', 'work-order', 'many-changes'].includes(name))
+    .filter((name) => !['main-job', 'open-job', 'work-order', 'pages', 'many-changes'].includes(name))
     .filter((name) => name !== 'sandbox' || hasSandbox);
   const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
   const { code, report, text, plot } = await benched('self', {
@@ -119,6 +119,7 @@ test('every case has figures and targets; measured against itself, those of both
     changes: ['factory', 'find -printf'],
     copy: ['factory', 'against', 'cp -a'],
     judged: ['factory', 'sha256 pass'],
+    clients: ['factory', 'no clients'],
   };
   const inOrder = (names: readonly string[]) => Object.keys(beside).filter((name) => names.includes(name));
   expect(report.cases.map(({ name }) => name)).toEqual(inOrder(contests));
