@@ -18,8 +18,8 @@ const limits = {
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 2000,
 };
-/** Twice as many as there may be streams. */
-const mostConnections = 1000;
+/** Four times as many as there may be streams: a page has one, and asks for what has changed meanwhile. */
+const mostConnections = 2000;
 const closeMs = 1000;
 
 /** Listens on `host` and `port`; 0 takes a free port. */
