@@ -82,6 +82,11 @@ export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' |
   return { api: values['openai.api'] ?? 'auto', loop: mode === 'agent' ? loop : undefined };
 }
 
+/** Whether a recorded agent of this name, or of each name of a list, answers nodes with these settings from the prompt alone. */
+export const answeredAlone = (names: string, settings: Partial<NodeSettings>): boolean =>
+  names.split(',').every((name) => name.trim() === 'openai') &&
+  readOpenaiSettings({ settings }).loop === undefined;
+
 /* Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */
 
 /** The largest token budget of an answer: models whose limit is 65,536 would refuse a full doubling. */

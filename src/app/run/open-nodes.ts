@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
-import { allNodes, type Graph, writtenId } from '../../core/graph.ts';
+import { answeredAlone } from '../../agents/openai/settings.ts';
+import { allNodes, type Graph, type Node, writtenId } from '../../core/graph.ts';
 import { asksPeople } from '../../core/human-gate.ts';
 import { agentKeyOf, asksAgents } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
@@ -60,7 +61,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     node: process.execPath,
     schema: (reference: string) => schemaOf(reference, schemas),
     agentFor,
-    promptOnly: promptOnlyIn(agentFor),
+    promptOnly: promptOnlyIn(agentFor, manifest.replay_of === undefined ? undefined : manifest.agent.name),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(history, workspace),
     watcher: live.watching(host.watcher),
     every: realEvery,
@@ -79,15 +80,22 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
 }
 
 /** The nodes of a graph whose answers depend on nothing but the text of their prompt_file; computed once per graph. */
-function promptOnlyIn(agentFor: Run['agentFor']): NonNullable<Run['promptOnly']> {
+function promptOnlyIn(
+  agentFor: Run['agentFor'],
+  recorded: string | undefined,
+): NonNullable<Run['promptOnly']> {
+  // A replay may have no agents: the recorded ones answer.
+  const isAlone = (node: Node): boolean => {
+    const agent = agentFor(node);
+    if (agent !== undefined) return agent.answersAlone?.(node.settings) === true;
+    return recorded !== undefined && answeredAlone(node.settings['agent.backend'] ?? recorded, node.settings);
+  };
   const known = new WeakMap<Graph, readonly string[]>();
   return (graph) => {
     const found =
       known.get(graph) ??
       [...graph.nodes.values()]
-        .filter(
-          (node) => sendsFileAlone(graph, node) && agentFor(node)?.answersAlone?.(node.settings) === true,
-        )
+        .filter((node) => sendsFileAlone(graph, node) && isAlone(node))
         .map(({ id }) => writtenId(graph, id));
     known.set(graph, found);
     return found;

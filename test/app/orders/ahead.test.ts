@@ -28,8 +28,10 @@ test('a run with rounds is verified, replayed and forked without asking for an a
   expect((await it.build()).code).toBe(0);
   const verified = await it.verb(['verify', 'r1']);
   expect(verified.code, verified.out + verified.err).toBe(0);
-  const replayed = await it.replay('r1', { runId: 'r2' });
-  expect(replayed.code, replayed.err).toBe(0);
+  for (const runTools of [false, true]) {
+    const replayed = await it.replay('r1', { runId: `r2${runTools}`, runTools });
+    expect(replayed.code, replayed.err).toBe(0);
+  }
   const forked = await it.fork('r1', { at: 'commit@2', runId: 'r3' });
   expect(forked.code, forked.err).toBe(0);
   expect(it.visits('r3').filter((node) => /^(?:ask|propose)/.test(node))).toHaveLength(6);
