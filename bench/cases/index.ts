@@ -2,6 +2,7 @@
 import type { Case } from '../case.ts';
 import { atOnce } from './at-once.ts';
 import { branches, branchFiles } from './branches.ts';
+import { productCalls } from './calls.ts';
 import { changes, manyChanges } from './changes.ts';
 import { clients, pages } from './clients.ts';
 import { copy, files } from './files.ts';
@@ -22,6 +23,7 @@ export const cases: readonly Case[] = [
   oneNode,
   nodes,
   sandbox,
+  productCalls,
   graph,
   largeGraph,
   namedRuns,

@@ -93,7 +93,7 @@ async function runInTime(
     stop.abort();
   });
   const answer = await host.spawn.run({
-    argv: confinement === undefined ? request.argv : reporting(request.argv, marks),
+    argv: confinement === undefined ? request.argv : reporting(request.argv, marks, site.server),
     ...(confinement === undefined ? {} : { confinement }),
     cwd: request.app,
     env: request.env,

@@ -44,6 +44,8 @@ export type ScenarioSite = {
   readonly confinement?: Confinement;
   readonly product?: Product;
   readonly network?: Loopback | undefined;
+  /** Shell commands that start the launch server. */
+  readonly server?: string;
   close(): Promise<void>;
 };
 
@@ -70,9 +72,11 @@ export async function openSite(request: SiteRequest, host: PhaseHost): Promise<S
   const hidden = [...request.hidden, tools, marks];
   const entering = request.network?.entering;
   const places = { socket, app, temporary };
-  const APP_RUN = await (request.nullProduct === undefined
-    ? writeLauncher(tools, sandbox.node, { ...places, marks, hidden })
-    : writeNullLauncher(tools, request.nullProduct));
+  const calls = join(marks, 'calls');
+  await mkdir(calls);
+  const { launcher: APP_RUN, server } = await (request.nullProduct === undefined
+    ? writeLauncher(tools, sandbox.node, { ...places, marks, hidden, calls })
+    : writeNullLauncher(tools, request.nullProduct).then((launcher) => ({ launcher, server: undefined })));
   const shared: Bind[] = [app, temporary].map((path) => ({ path, write: true }));
   const confinement = sandbox.confine(
     [
@@ -99,7 +103,7 @@ export async function openSite(request: SiteRequest, host: PhaseHost): Promise<S
     },
     host,
   );
-  return { ...site, product, close: product.stop };
+  return { ...site, product, ...(server === undefined ? {} : { server }), close: product.stop };
 }
 
 /** The environment without variables of git and of the engine: a scenario or product must not write a node's output. */
@@ -147,12 +151,13 @@ const isNamedIn = (text: string, place: string): boolean =>
     .some((rest) => !/^[\w.-]/.test(rest));
 
 /** The argv in a shell that reports how it ended: bubblewrap's exit code is the same for a signal and for an exit code above 128.
- *  A shell reports a signal on its own standard error. */
-export function reporting(argv: readonly [string, ...string[]], marks: string): typeof argv {
-  const text =
-    'exec 3>&2 2>"$0/notice"; trap : TERM INT HUP; (exec "$@" 2>&3 3>&-); code=$?; printf %s "$code" >"$0/code"; exit "$code"';
+ *  A shell reports a signal on its own standard error. `before`: commands that it runs first. */
+export function reporting(argv: readonly [string, ...string[]], marks: string, before = ''): typeof argv {
+  const text = `${before}\n${report}`;
   return ['sh', '-c', text, marks, ...argv];
 }
+const report =
+  'exec 3>&2 2>"$0/notice"; trap : TERM INT HUP; (exec "$@" 2>&3 3>&-); code=$?; printf %s "$code" >"$0/code"; exit "$code"';
 
 /** How the argv of `reporting` ended, and what the shell printed about it. */
 export async function reported(

@@ -85,7 +85,10 @@ test('every case has figures and targets; measured against itself, those of both
   // The main job and an order take seconds each; whole runs elsewhere show that they work. More files are no other case.
   const only = cases
     .map(({ name }) => name)
-    .filter((name) => !['main-job', 'open-job', 'work-order', 'pages', 'many-changes'].includes(name))
+    .filter(
+      (name) =>
+        !['main-job', 'open-job', 'work-order', 'product-calls', 'pages', 'many-changes'].includes(name),
+    )
     .filter((name) => name !== 'sandbox' || hasSandbox);
   const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
   const { code, report, text, plot } = await benched('self', {

@@ -36,26 +36,42 @@ const ignore = () => {};
 process.on('uncaughtException', ignore);
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, ignore);
 
-/** Real pipes: a program that opens `/dev/stdin` or `/dev/stderr` fails on the sockets that Node makes. */
-const pipes = () => {
+type Pipes = ReturnType<typeof openPipes>;
+
+const openPipes = (folder: string) => {
+  const [input = '', output = '', errors = ''] = ['0', '1', '2'].map((name) => path.join(folder, name));
+  const open = (name: string) => ({
+    reader: fs.openSync(name, O_RDONLY | O_NONBLOCK),
+    writer: fs.openSync(name, O_WRONLY),
+  });
+  const left = fs.openSync(input, O_RDONLY | O_NONBLOCK);
+  const stdin = {
+    writer: fs.openSync(input, O_WRONLY | O_NONBLOCK),
+    reader: fs.openSync(input, O_RDONLY),
+  };
+  return { left, stdin, stdout: open(output), stderr: open(errors) };
+};
+
+/** Real pipes: a program that opens `/dev/stdin` or `/dev/stderr` fails on the sockets that Node makes. One start of `mkfifo` makes those
+ *  of several launches; their names are gone when they are used. */
+const spare: Pipes[] = [];
+const launchesAhead = 4;
+const morePipes = (): void => {
   const folder = fs.mkdtempSync(path.join(tmpdir(), '.pipes-'));
   try {
-    const [input = '', output = '', errors = ''] = ['0', '1', '2'].map((name) => path.join(folder, name));
-    const made = spawnSync('mkfifo', ['-m', '600', input, output, errors]);
+    const folders = Array.from({ length: launchesAhead }, (_, at) => path.join(folder, String(at)));
+    for (const one of folders) fs.mkdirSync(one);
+    const names = folders.flatMap((one) => ['0', '1', '2'].map((name) => path.join(one, name)));
+    const made = spawnSync('mkfifo', ['-m', '600', ...names]);
     if (made.status !== 0) throw Object.assign(new Error('no pipes'), { code: 'ENFILE' });
-    const open = (name: string) => ({
-      reader: fs.openSync(name, O_RDONLY | O_NONBLOCK),
-      writer: fs.openSync(name, O_WRONLY),
-    });
-    const left = fs.openSync(input, O_RDONLY | O_NONBLOCK);
-    const stdin = {
-      writer: fs.openSync(input, O_WRONLY | O_NONBLOCK),
-      reader: fs.openSync(input, O_RDONLY),
-    };
-    return { left, stdin, stdout: open(output), stderr: open(errors) };
+    for (const one of folders) spare.push(openPipes(one));
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+};
+const pipes = (): Pipes => {
+  if (spare.length === 0) morePipes();
+  return spare.pop() as Pipes;
 };
 
 /** Writes what arrives into the pipe, in pieces that are written whole or not at all. `left` is another reader of the pipe. The
@@ -103,6 +119,8 @@ const feed = (from: Socket, fd: number, left: number) => {
   });
   from.once('end', close);
   from.once('close', close);
+  // Its end may have arrived with its first line.
+  if (from.readableEnded) close();
   from.resume();
   return () => {
     clearInterval(again);
@@ -124,43 +142,52 @@ const unread = (fd: number): number => {
   return count;
 };
 
-/** Sends what arrives from the pipe. The answer settles when all that was written before the call is sent; a program in the
- *  background may keep the pipe, which is then read to nowhere. */
+/** The most that a pipe holds, so that a program in the background cannot make its end last. */
+const pipeBytes = (() => {
+  try {
+    return Number(fs.readFileSync('/proc/sys/fs/pipe-max-size', 'utf8')) || 1 << 20;
+  } catch {
+    return 1 << 20;
+  }
+})();
+
+/** What is in the pipe, in the order in which it was written. */
+const rest = (fd: number): Buffer => {
+  const pieces: Buffer[] = [];
+  try {
+    for (let left = pipeBytes; left > 0; ) {
+      const room = Buffer.allocUnsafe(65_536);
+      const got = fs.readSync(fd, room, 0, room.length, null);
+      if (got === 0) break;
+      pieces.push(room.subarray(0, got));
+      left -= got;
+    }
+  } catch {
+    // It is empty.
+  }
+  return Buffer.concat(pieces);
+};
+
+/** Sends what arrives from the pipe. The answer ends the stream after all that was written before the call; a program in the background
+ *  may keep the pipe, which is then read to nowhere. */
 const drain = (fd: number, to: Socket) => {
   const from = new net.Socket({ fd, readable: true, writable: false });
   from.on('error', ignore);
   from.pipe(to);
   // The reader has closed the stream: the program must notice.
-  to.once('close', () => from.destroy());
-  return () =>
-    new Promise<void>((settled) => {
-      let over = false;
-      const finish = () => {
-        if (over) return;
-        over = true;
-        from.unpipe(to);
-        from.resume();
-        to.removeAllListeners('close');
-        to.end();
-        settled();
-      };
-      if (from.destroyed || from.readableEnded) return finish();
-      from.once('close', finish);
-      let seen = -1;
-      let quiet = 0;
-      const look = () => {
-        if (over) return;
-        if (to.writableNeedDrain && !to.destroyed) {
-          to.once('drain', look);
-          return;
-        }
-        quiet = from.bytesRead === seen && from.readableLength === 0 ? quiet + 1 : 0;
-        seen = from.bytesRead;
-        if (quiet >= 3) finish();
-        else setImmediate(look);
-      };
-      look();
-    });
+  const closed = () => from.destroy();
+  to.once('close', closed);
+  return () => {
+    to.off('close', closed);
+    if (!from.destroyed && !from.readableEnded) {
+      from.unpipe(to);
+      from.pause();
+      for (let bytes = from.read() as Buffer | null; bytes !== null; bytes = from.read()) to.write(bytes);
+      to.write(rest(fd));
+      from.resume();
+    }
+    to.end();
+  };
 };
 
 const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, control: Socket): void => {
@@ -210,22 +237,22 @@ const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, co
     fs.closeSync(left);
     answer({ failed: codeOf(error) });
   });
-  child.once('exit', async (code, signal) => {
+  child.once('exit', (code, signal) => {
     over = true;
     const consumed = Math.max(0, fed() - unread(left));
-    await Promise.all(drained.map((one) => one()));
+    for (const end of drained) end();
     answer({ code, signal, consumed });
   });
   onLines(control, (line) => {
     const { signal } = JSON.parse(line) as { signal: NodeJS.Signals };
     if (!over) child.kill(signal);
   });
-  // The launcher was killed, and so is what it launched.
+  // The caller was killed, and so is what it started. The end alone closes no connection that may be half open.
   const lost = () => {
     if (!over && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
-  if (control.destroyed) lost();
-  else control.once('close', lost);
+  if (control.destroyed || control.readableEnded) lost();
+  else control.once('end', lost).once('close', lost);
 };
 
 /** Calls `take` with each line, from what has arrived already. */

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { quoteWord } from '../../core/policy/words.ts';
 import type { BrokerPlaces } from '../../platform/embedded/broker.ts';
 import brokerText from '../../platform/embedded/broker.ts?program';
-import type { LauncherPlaces } from '../../platform/embedded/launcher.ts';
+import { forwardedSignals } from '../../platform/embedded/launch.ts';
+import type { ServerPlaces } from '../../platform/embedded/launch-server.ts';
+import serverText from '../../platform/embedded/launch-server.ts?program';
 import launcherText from '../../platform/embedded/launcher.ts?program';
 import { type NullProduct, nullLauncher } from '../floor/null-products.ts';
 
@@ -21,25 +23,91 @@ esac
 exec "$@"
 `;
 
-/** NODE_OPTIONS is the product's: it must not change the launcher. */
-const startLauncher = (node: string, program: string): string => `#!/bin/sh
-if [ -n "\${NODE_OPTIONS+x}" ]; then
-  export SCENARIO_NODE_OPTIONS="$NODE_OPTIONS"
-  unset NODE_OPTIONS
+/** As the launch server forwards them. */
+const forwarded = forwardedSignals.map((name) => name.slice(3)).join(' ');
+
+/** Hands the call to the launch server, or to the launcher of a single call. NODE_OPTIONS is the product's: it must not change the launcher.
+ *  Programs are named by paths: the script may have changed PATH. */
+const startLauncher = (node: string, program: string, calls: string): string => `#!/bin/sh
+set +eu
+alone() {
+  if [ -n "\${NODE_OPTIONS+x}" ]; then
+    export SCENARIO_NODE_OPTIONS="$NODE_OPTIONS"
+    unset NODE_OPTIONS
+  fi
+  exec ${quoteWord(node)} ${quoteWord(program)} "$@"
+}
+calls=${quoteWord(calls)}
+[ "$#" -gt 0 ] && [ -p "$calls/ready" ] || alone "$@"
+{ true >"$calls/wake" <"$calls/ready"; } 2>/dev/null
+set -C
+slot= got=
+for each in "$calls"/[0-9]*; do
+  { true >"$each/claim"; } 2>/dev/null && slot=$each && break
+done
+[ -n "$slot" ] || alone "$@"
+{ command exec 6<"$slot/answer" 7<"$slot/out" 8<"$slot/err" 9>"$slot/call"; } 2>/dev/null || alone "$@"
+for each in ${forwarded}; do trap "hit=1 got=$each; echo $each >&9" "$each"; done
+# Signals for the process group must not end these.
+{ trap '' ${forwarded}; exec "$calls/cat" <&7 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+out=$!
+{ trap '' ${forwarded}; exec "$calls/cat" <&8 >&2 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+err=$!
+exec 7<&- 8<&-
+in=
+if [ -S /proc/self/fd/0 ]; then
+  exec 4<&0
+  { trap '' ${forwarded}; exec "$calls/cat" <&4 2>/dev/null >"$slot/in" 4<&- 6<&- 9>&-; } &
+  in=$!
 fi
-exec ${quoteWord(node)} ${quoteWord(program)} "$@"
+echo "$$ $#" >&9
+# A signal ends these early.
+for each in "$out" "$err"; do
+  while hit=; wait "$each"; [ -n "$hit" ]; do :; done
+done
+[ -z "$in" ] || kill -KILL "$in" 2>/dev/null
+while hit=; ! read -r code signal consumed <&6; do
+  [ -n "$hit" ] || { echo 'APP_RUN: the launcher was ended' >&2; exit 125; }
+done
+if [ "$code" = alone ]; then
+  trap - ${forwarded}
+  [ -z "$got" ] || kill -s "$got" $$
+  alone "$@" 6<&- 9>&-
+fi
+[ "$consumed" = 0 ] || "$calls/head" -c "$consumed" >/dev/null
+if [ "$signal" != - ]; then
+  trap - ${forwarded}
+  kill -s "$signal" $$
+fi
+exit "$code"
 `;
+
+/** Starts the launch server of the folder `calls` in the background, when it is first called. Where there is none, also when it has ended,
+ *  each call uses the launcher of a single call: what waits for one of its pipes is released. */
+const serverStart = (node: string, program: string, calls: string): string =>
+  [
+    `calls=${quoteWord(calls)}`,
+    'mkfifo -m 600 "$calls/wake" "$calls/ready" 2>/dev/null',
+    `{ trap '' ${forwarded}; exec 8<"$calls/wake"; unset NODE_OPTIONS; ${quoteWord(node)} ${quoteWord(program)}; mv "$calls" "$calls-ended"; for each in "$calls-ended"/* "$calls-ended"/*/*; do true <>"$each"; done; } </dev/null >/dev/null 2>&1 3>&- &`,
+  ].join('\n');
 
 /** A program for another process, with its places. */
 export const programWith = (places: object, text: string): string =>
   `const places = ${JSON.stringify(places)};\n${text}`;
 
-/** Writes the launcher into the folder `tools`; answers with its path. */
-export async function writeLauncher(tools: string, node: string, places: LauncherPlaces): Promise<string> {
-  const [start, program] = [join(tools, 'app-run'), join(tools, 'app-run.cjs')];
+/** Writes the launcher and its server into the folder `tools`; answers with the launcher's path and what starts the server. */
+export async function writeLauncher(
+  tools: string,
+  node: string,
+  places: ServerPlaces,
+): Promise<{ readonly launcher: string; readonly server: string }> {
+  const [launcher, program, server] = ['app-run', 'app-run.cjs', 'server.cjs'].map((name) =>
+    join(tools, name),
+  ) as [string, string, string];
   await writeFile(program, programWith(places, launcherText));
-  await writeFile(start, startLauncher(node, program), { mode: 0o755 });
-  return start;
+  await writeFile(server, programWith(places, serverText));
+  await writeFile(launcher, startLauncher(node, program, places.calls), { mode: 0o755 });
+  return { launcher, server: serverStart(node, server, places.calls) };
 }
 
 /** Writes the plain launcher into the folder `tools`; answers with its path. */
