@@ -14,6 +14,9 @@ export type Sizes = {
   /** Branches side by side, and the seconds that each sleeps. */
   readonly branches: number;
   readonly branchSleep: number;
+  /** Runs in a list, and the milliseconds in which its server is watched. */
+  readonly listRuns: number;
+  readonly listMs: number;
   /** Of text, in a product with sealed scenarios. */
   readonly judgedMib: number;
   /** Clients that look at a run of `clientNodes` nodes. */
@@ -32,6 +35,8 @@ export const fullSizes: Sizes = {
   atOnceNodes: 20,
   branches: 20,
   branchSleep: 10,
+  listRuns: 1000,
+  listMs: 30_000,
   judgedMib: 100,
   clients: 100,
   clientNodes: 60,
@@ -49,6 +54,8 @@ export const quickSizes: Sizes = {
   atOnceNodes: 20,
   branches: 5,
   branchSleep: 1,
+  listRuns: 200,
+  listMs: 15_000,
   judgedMib: 10,
   clients: 10,
   clientNodes: 15,

@@ -7,6 +7,7 @@ import { changes, manyChanges } from './changes.ts';
 import { clients, pages } from './clients.ts';
 import { copy, files } from './files.ts';
 import { graph, namedRuns } from './graph.ts';
+import { idleList } from './idle-list.ts';
 import { judged } from './judged.ts';
 import { largeGraph } from './large-graph.ts';
 import { longRun } from './long-run.ts';
@@ -43,4 +44,5 @@ export const cases: readonly Case[] = [
   ordersAhead,
   clients,
   pages,
+  idleList,
 ];

@@ -5,8 +5,9 @@ import { isTaken, resumeAnswered } from '../app/answer-and-resume.ts';
 import { answerFile } from '../run/answer-files.ts';
 import { servedRun, type Web } from './web.ts';
 
-/** Milliseconds between two looks at the answers of known questions, and in which the process that has answered may resume the run. */
-const [lookMs, othersMs] = [200, 400];
+/** Milliseconds between two looks at the answers of known questions; between two looks for questions, where none is known; and in
+ *  which the process that has answered may resume the run. */
+const [lookMs, searchMs, othersMs] = [200, 1000, 400];
 
 /** Watches until the server closes. `say` gets why a run could not be resumed: its answer is kept. */
 export async function resumeAnsweredRuns(web: Web, say: (text: string) => void): Promise<void> {
@@ -16,7 +17,7 @@ export async function resumeAnsweredRuns(web: Web, say: (text: string) => void):
   const done = new Set<string>();
   const watch = runs.watch();
   try {
-    for (; !closing.aborted; await clock.sleep(lookMs, closing)) {
+    for (; !closing.aborted; await clock.sleep(open.size > 0 ? lookMs : searchMs, closing)) {
       for (const run of watch.take()) {
         // An answer of earlier was left without a resume on purpose, or for a reason.
         const questions = runs

@@ -30,6 +30,8 @@ const tiny = {
   atOnceNodes: 3,
   branches: 2,
   branchSleep: 0.1,
+  listRuns: 5,
+  listMs: 50,
   judgedMib: 1,
   clients: 2,
   clientNodes: 3,
@@ -123,6 +125,7 @@ test('every case has figures and targets; measured against itself, those of both
     copy: ['factory', 'against', 'cp -a'],
     judged: ['factory', 'sha256 pass'],
     clients: ['factory', 'no clients'],
+    'idle-list': ['factory'],
   };
   const inOrder = (names: readonly string[]) => Object.keys(beside).filter((name) => names.includes(name));
   expect(report.cases.map(({ name }) => name)).toEqual(inOrder(contests));
