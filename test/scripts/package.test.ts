@@ -72,8 +72,8 @@ describe('the package', () => {
   it('has the files that its documentation names', () => {
     for (const page of readdirSync(join(root, 'docs'))) {
       const text = readFileSync(join(root, 'docs', page), 'utf8');
+      // The script that verifies a project is one of the reader's.
       for (const [, path = ''] of text.matchAll(/`((?:scripts|examples|pipelines|prompts)\/[\w./-]+\.\w+)/g))
-        // The script that verifies a project is one of the reader's.
         expect(path === verifyScript || existsSync(join(installed, path)), `${page}: ${path}`).toBe(true);
     }
   });
