@@ -1,7 +1,7 @@
 /** Answers about a run, made once for all clients that ask the same: pages ask again whenever the run has changed. */
-import { statSync } from 'node:fs';
 import type { Clock } from '../core/contracts/clock.ts';
 import { layout } from '../core/records/layout.ts';
+import { fileIdentity } from '../platform/files/read.ts';
 import type { AskedRun } from './web.ts';
 
 export interface KeptAnswers {
@@ -93,16 +93,6 @@ function identityOf(dir: string): string {
   const { manifest, checkpoint, journal, events, trace, result, audit, locks, acts, answers, notes } =
     layout(dir);
   return [manifest, checkpoint, journal, events, trace, result, audit, locks, acts, answers, notes]
-    .map(fileFacts)
+    .map(fileIdentity)
     .join('|');
-}
-
-function fileFacts(path: string): string {
-  try {
-    const is = statSync(path, { throwIfNoEntry: false });
-    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
-  } catch {
-    // What asks for the file says what is wrong with it.
-    return '';
-  }
 }

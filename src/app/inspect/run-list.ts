@@ -1,8 +1,7 @@
 /** The runs of a directory as a list. */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout } from '../../core/records/layout.ts';
-import { isCode } from '../../platform/files/write.ts';
+import { fileIdentity } from '../../platform/files/read.ts';
 import { ownerOf } from '../../run/lock.ts';
 import { runIds } from '../../run/runs.ts';
 import { type InspectHost, openRowReader, type ReadRow, type RowReader } from './rows.ts';
@@ -72,17 +71,6 @@ function identityOf(dir: string): string | undefined {
   const { manifest, checkpoint, journal, events, result, locks, acts, answers } = layout(dir);
   const facts = [manifest, checkpoint, journal, events, result, locks, acts, answers].map(fileIdentity);
   return facts[0] === '' && facts[1] === '' ? undefined : facts.join('|');
-}
-
-function fileIdentity(path: string): string {
-  try {
-    const is = statSync(path, { throwIfNoEntry: false });
-    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
-  } catch (error) {
-    // The reader of the run reports why it cannot be read.
-    if (isCode(error, 'EACCES', 'ELOOP')) return 'unreadable';
-    throw error;
-  }
 }
 
 /** Whether a row of unchanged files still holds: an engine that is killed changes none. */

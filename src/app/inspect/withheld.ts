@@ -1,9 +1,9 @@
 /** Whose texts are withheld while a run is unfinished: nodes that see the holdout may quote it. */
-import { statSync } from 'node:fs';
 import { type Graph, nodeOf } from '../../core/graph.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
+import { fileIdentity } from '../../platform/files/read.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -40,8 +40,7 @@ export async function textsWithheld(reader: RunReader): Promise<Withheld> {
 export function withheldReader(reader: RunReader): () => Promise<Withheld> {
   let known: { readonly is: string; readonly withheld: Withheld } | undefined;
   return async () => {
-    const file = statSync(layout(reader.dir).manifest, { throwIfNoEntry: false });
-    const is = file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeMs}`;
+    const is = fileIdentity(layout(reader.dir).manifest);
     if (known?.is === is && known.withheld === nothing) return nothing;
     const withheld = await textsWithheld(reader);
     known = { is, withheld };

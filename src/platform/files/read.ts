@@ -41,6 +41,18 @@ export function folderId(path: string): { readonly folder: string; readonly devi
   return { folder: ino.toString(), device: dev.toString() };
 }
 
+/** Changes whenever the file is written or replaced, as far as its metadata say: what was made from it is kept until then. Empty
+ *  where it is missing. */
+export function fileIdentity(path: string): string {
+  try {
+    const is = statSync(path, { throwIfNoEntry: false });
+    return is === undefined ? '' : `${is.ino} ${is.size} ${is.mtimeMs}`;
+  } catch {
+    // What reads the file reports why it cannot be read.
+    return 'unreadable';
+  }
+}
+
 /** Reads a whole plain file. A folder, pipe or device is never waited for, and a file of more than `most` bytes is
  *  not read, or with `cut` no further: another user may have written the run directory. Throws only the system's
  *  error for an existing file that cannot be read. */
