@@ -29,7 +29,7 @@ export function buildsHistory(graph: Graph): boolean {
 }
 
 /** Whether nodes of the graph open branches or call other pipelines. */
-export const opensBranches = (graph: Graph): boolean =>
+const opensBranches = (graph: Graph): boolean =>
   graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType);
 
 /** What lists say of every run of the graph: a manifest keeps it, as a large graph takes long to read. */

@@ -131,7 +131,7 @@ function foldersAbove(path: string): readonly string[] {
 const mostLinks = 40;
 
 /** Where a path of a tree leads once all links in it are followed; undefined if that is outside, or nowhere. */
-export function followed(tree: Tree, path: string): string | undefined {
+function followed(tree: Tree, path: string): string | undefined {
   const left = path.split('/');
   const at: string[] = [];
   let links = 0;

@@ -11,7 +11,7 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { RunReader } from '../run/open-run.ts';
 import type { ShownLive } from './contract.ts';
 import { MessageLog, type MessagePiece } from './message-log.ts';
-import { rowIdentity } from './served-runs.ts';
+import { rowIdentity, rowMessage } from './served-runs.ts';
 import { message } from './sse.ts';
 
 export type FollowerHost = {
@@ -159,7 +159,7 @@ class Follower {
       for (const { resolve } of came) resolve(undefined);
       return 0;
     }
-    const shown = { message: message('run', row), identity: rowIdentity(row) };
+    const shown = { message: rowMessage(row), identity: rowIdentity(row) };
     if (shown.identity !== this.#row.identity) {
       this.#row = { identity: shown.identity, startedAt: row.started_at };
       this.#withheld = await this.#readWithheld();

@@ -7,6 +7,7 @@ import type { RunRow } from '../app/inspect/shapes.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';
 import { validRunId } from '../run/runs.ts';
 import { type RunWatch, RunWatches } from './run-watches.ts';
+import { message } from './sse.ts';
 
 /** `rows` and `row` look now. */
 export interface ServedRuns extends OpenRunList {
@@ -23,7 +24,7 @@ export interface ServedRuns extends OpenRunList {
 }
 
 /** Milliseconds between two looks: at what may change soon, and at all others. */
-const [closeMs, restMs] = [1000, 15_000];
+const [frequentMs, restMs] = [1000, 15_000];
 /** Milliseconds of work after which others get their turn. */
 const turnMs = 20;
 
@@ -32,7 +33,6 @@ export type ServedRunsHost = InspectHost & {
   readonly runsDir: string;
   /** Fires when the server stops. */
   readonly closing: AbortSignal;
-  /** A read-only server offers no acts. */
   readonly readOnly: boolean;
 };
 
@@ -46,12 +46,27 @@ function offeredRows(host: ServedRunsHost): RowReader {
   if (!host.readOnly) return read;
   return async (name, dir) => {
     const { row, ...more } = await read(name, dir);
-    return { ...more, row: { ...row, acts: [] } };
+    return { ...more, row: { ...row, acts: offeredActs(row, host) } };
   };
 }
 
+/** What the server offers to do with a run: a read-only one offers nothing. */
+export const offeredActs = (
+  { acts }: Pick<RunRow, 'acts'>,
+  { readOnly }: Pick<ServedRunsHost, 'readOnly'>,
+): RunRow['acts'] => (readOnly ? [] : acts);
+
 /** Equal for two rows that differ only in the time that the run has taken. */
 export const rowIdentity = (row: RunRow): string => JSON.stringify({ ...row, elapsed_ms: 0 });
+
+const rowMessages = new WeakMap<RunRow, string>();
+
+/** Made once for all streams: of the list, and of the run. */
+export function rowMessage(row: RunRow): string {
+  const text = rowMessages.get(row) ?? message('run', row);
+  rowMessages.set(row, text);
+  return text;
+}
 
 class SharedRuns implements ServedRuns {
   private readonly host: ServedRunsHost;
@@ -59,8 +74,8 @@ class SharedRuns implements ServedRuns {
   private readonly entries = new Map<string, { readonly row: RunRow; readonly is: string }>();
   /** Names in the folder; the one whose last look is the longest ago comes first. */
   private readonly names = new Set<string>();
-  /** Runs that are looked at closely, and until when. */
-  private readonly close = new Map<string, number>();
+  /** Runs that are looked at each second, and until when. */
+  private readonly frequent = new Map<string, number>();
   private readonly watches = new RunWatches();
   private folder: { readonly is: string; readonly at: number } | undefined;
   private sorted: readonly RunRow[] | undefined;
@@ -97,7 +112,7 @@ class SharedRuns implements ServedRuns {
   }
 
   expect(name: string): void {
-    this.close.set(name, this.now() + restMs);
+    this.frequent.set(name, this.now() + restMs);
   }
 
   watch(): RunWatch {
@@ -125,7 +140,7 @@ class SharedRuns implements ServedRuns {
 
   /** Of many thousands of runs the looks alone would keep a processor busy. */
   private pauseAfter(began: number): number {
-    return Math.max(closeMs, 10 * (this.now() - began));
+    return Math.max(frequentMs, 10 * (this.now() - began));
   }
 
   private async lookAgainAndAgain(): Promise<void> {
@@ -147,9 +162,9 @@ class SharedRuns implements ServedRuns {
   private async look(): Promise<void> {
     const now = this.now();
     if (this.folder?.is !== folderIdentity(this.host) || now - this.folder.at >= restMs) this.readNames();
-    for (const [name, until] of this.close) if (until <= now) this.close.delete(name);
-    const inTurn = [...this.names].slice(0, Math.ceil((this.names.size * closeMs) / restMs));
-    await this.lookAtAll(new Set([...this.close.keys(), ...inTurn]));
+    for (const [name, until] of this.frequent) if (until <= now) this.frequent.delete(name);
+    const inTurn = [...this.names].slice(0, Math.ceil((this.names.size * frequentMs) / restMs));
+    await this.lookAtAll(new Set([...this.frequent.keys(), ...inTurn]));
   }
 
   private async lookAtAll(names: Iterable<string>): Promise<void> {
@@ -175,7 +190,7 @@ class SharedRuns implements ServedRuns {
     if (row === undefined || is === undefined) this.entries.delete(name);
     else this.entries.set(name, { row, is });
     const hasChanged = is !== before?.is;
-    if (row?.status === 'running') this.close.set(name, Number.POSITIVE_INFINITY);
+    if (row?.status === 'running') this.frequent.set(name, Number.POSITIVE_INFINITY);
     // The rest of what was written with it may follow.
     else if (hasChanged && before !== undefined) this.expect(name);
     if (hasChanged) this.watches.note(name);
@@ -198,7 +213,7 @@ class SharedRuns implements ServedRuns {
 
   private forget(name: string): void {
     this.names.delete(name);
-    this.close.delete(name);
+    this.frequent.delete(name);
     if (!this.entries.delete(name)) return;
     this.sorted = undefined;
     this.watches.note(name);
@@ -211,7 +226,7 @@ function folderIdentity({ runsDir, clock }: Pick<ServedRunsHost, 'runsDir' | 'cl
   const is = ifThere(() => statSync(runsDir));
   if (is === undefined) return '';
   const now = clock.now().getTime();
-  return `${is.ino} ${is.mtimeMs} ${Math.abs(now - is.mtimeMs) < closeMs ? now : ''}`;
+  return `${is.ino} ${is.mtimeMs} ${Math.abs(now - is.mtimeMs) < frequentMs ? now : ''}`;
 }
 
 /** The names of runs, and perhaps others. A symbolic link may lead anywhere: it is not followed. */

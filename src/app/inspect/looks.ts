@@ -153,7 +153,6 @@ class EventReader {
   /** Of the file that is read; undefined before there is one. */
   file: number | undefined;
   cursor: JournalPosition;
-  last = 0;
   lastType = '';
 
   constructor(run: RunReader, { from = beginning, after = Number.NEGATIVE_INFINITY }: LookOptions) {
@@ -195,8 +194,7 @@ class EventReader {
 
   #note(record: JsonObject): void {
     this.lastType = String(record['type']);
-    this.last = Number(record['seq']);
-    this.#most = Math.max(this.#most, this.last);
+    this.#most = Math.max(this.#most, Number(record['seq']));
     this.#unmarked += 1;
     if (this.#unmarked < markEvery) return;
     this.#unmarked = 0;

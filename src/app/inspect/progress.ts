@@ -1,4 +1,4 @@
-/** How far a run has come with its work orders. */
+/** How far a run has come: with its work orders, and which execution began last. */
 import * as z from 'zod';
 import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
 import { once } from '../../core/once.ts';

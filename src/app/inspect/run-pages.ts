@@ -18,7 +18,7 @@ export const runList = (runsDir: string, rows: readonly RunRow[], shown = rows):
   runs: suspendedFirst(shown),
 });
 
-export function countsOfRuns(rows: readonly RunRow[]): RunList['counts'] {
+function countsOfRuns(rows: readonly RunRow[]): RunList['counts'] {
   const by_status: Record<string, number> = {};
   for (const { status } of rows) by_status[status] = (by_status[status] ?? 0) + 1;
   return {

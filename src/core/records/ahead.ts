@@ -30,7 +30,7 @@ export function aheadIn(context: Context): AheadCounts | undefined {
 }
 
 /** Context key of the levels of a plan (`orderLevels`), where one has several orders. */
-export const levelsKey = 'plan.levels';
+const levelsKey = 'plan.levels';
 
 export const planLevelsSchema = once(() => z.array(z.array(z.string())));
 export type PlanLevels = readonly (readonly string[])[];

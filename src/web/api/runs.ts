@@ -5,6 +5,7 @@ import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';
 import { packageVersion } from '../../platform/package.ts';
+import { offeredActs, rowMessage } from '../served-runs.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, type Web } from '../web.ts';
 
@@ -25,21 +26,13 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
     eventStream((signal) => listChanges(web, query.limit, signal), web, request),
   run: async ({ web, run }) => {
     const view = await inspectRun(run.dir, web);
-    return 'problems' in view ? refusal(view) : { ...view, ...servedActs(view, web) };
+    return 'problems' in view ? refusal(view) : { ...view, acts: offeredActs(view, web) };
   },
   why: async ({ web, run }) => {
     const why = await inspectWhy(run.dir, web);
     return 'problems' in why ? refusal(why) : why;
   },
 };
-
-/** A row as this server offers it: a read-only one offers no acts. */
-export const servedActs = (
-  { acts }: Pick<RunRow, 'acts'>,
-  { readOnly }: Pick<Web, 'readOnly'>,
-): Pick<RunRow, 'acts'> => ({
-  acts: readOnly ? [] : acts,
-});
 
 /** The list, then each row that changes. */
 async function* listChanges(
@@ -78,21 +71,12 @@ function listText({ runsDir }: Web, rows: readonly RunRow[], limit: number | und
   return text;
 }
 
-/** Messages of rows: streams share them. */
-const texts = new WeakMap<RunRow, string>();
-
 function rowTexts({ runs }: Web, names: readonly string[], sent: ReadonlySet<RunRow>): string {
   let all = '';
   for (const run_id of names) {
     const row = runs.find(run_id);
     if (row === undefined) all += message('gone', { run_id });
-    else if (!sent.has(row)) all += rowText(row);
+    else if (!sent.has(row)) all += rowMessage(row);
   }
   return all;
-}
-
-function rowText(row: RunRow): string {
-  const text = texts.get(row) ?? message('run', row);
-  texts.set(row, text);
-  return text;
 }
