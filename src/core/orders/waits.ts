@@ -11,24 +11,9 @@ export type OrderPaths = Pick<
   'id' | 'allowed_files' | 'context_files' | 'preconditions' | 'notes' | 'verify_exempt'
 >;
 
-/** The ids of the earlier orders that the order at `at` waits for, in the plan's order. `decides`: whether a file of this
- *  path may change how the project is verified (`decidesVerification`). */
-export function waitsFor(
-  orders: readonly OrderPaths[],
-  at: number,
-  decides: (path: string) => boolean,
-): readonly string[] {
-  const order = orders[at];
-  if (order === undefined) return [];
-  const reads = reachOf(order, decides);
-  return orders
-    .slice(0, at)
-    .filter((earlier) => mayChangePrompt(reachOf(earlier, decides), reads))
-    .map(({ id }) => id);
-}
-
 /** The orders that are not done and wait for no order that is not done, in the plan's order. The first of those that are not
- *  done is always among them. */
+ *  done is always among them. `decides`: whether a file of this path may change how the project is verified
+ *  (`decidesVerification`). */
 export function readyOrders<Order extends OrderPaths>(
   orders: readonly Order[],
   done: ReadonlySet<string>,

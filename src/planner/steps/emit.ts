@@ -58,9 +58,7 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
   await workspace.write(inWorkspace.planNormalized, fileText(emission.normalized));
   await writePlanState(io, { ...state, skipped: [...emission.skipped] });
 
-  const parsed = emission.orders.map((order) => workOrderSchema().parse(order));
-  const packageText = (await readIfThere(join(repo, 'package.json'))) ?? '';
-  const levels = orderLevels(parsed, verifyFactsIn(files.list, packageText));
+  const levels = await levelsOf(emission.orders, repo, files.list);
   const skipped = emission.skipped.map(
     (id) => `left out ${id} of the plan: the repository has the verify script already\n`,
   );
@@ -79,4 +77,14 @@ export async function planEmit(_options: unknown, io: CommandIo): Promise<StepVe
       },
     },
   });
+}
+
+async function levelsOf(
+  orders: readonly unknown[],
+  repo: string,
+  files: readonly string[],
+): Promise<ReturnType<typeof orderLevels>> {
+  const parsed = orders.map((order) => workOrderSchema().parse(order));
+  const packageText = (await readIfThere(join(repo, 'package.json'))) ?? '';
+  return orderLevels(parsed, verifyFactsIn(files, packageText));
 }
