@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { Environment, Exit } from '../core/contracts/process.ts';
 import type { Bind, Confinement } from '../core/contracts/sandbox.ts';
 import { commandEnvironment, confinedEnvironment } from '../core/policy/confinement.ts';
+import { isNamedIn } from '../platform/embedded/launch.ts';
 import { withoutGit } from '../platform/git.ts';
 import type { Loopback } from '../platform/sandbox/loopback.ts';
 import type { NullProduct } from './floor/null-products.ts';
@@ -142,13 +143,6 @@ function productEnvironment(
   );
   return { ...Object.fromEntries(given), SCENARIO_RUN_ID: `${id}-product` };
 }
-
-/** Whether a text names the place, or one below it. */
-const isNamedIn = (text: string, place: string): boolean =>
-  text
-    .split(place)
-    .slice(1)
-    .some((rest) => !/^[\w.-]/.test(rest));
 
 /** The argv in a shell that reports how it ended: bubblewrap's exit code is the same for a signal and for an exit code above 128.
  *  A shell reports a signal on its own standard error. `before`: commands that it runs first. */

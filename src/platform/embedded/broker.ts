@@ -3,11 +3,11 @@
  *  A launch has four connections on the socket `s` in the folder `socket`. Each begins with a line of JSON: `{id, stream}`, or for the
  *  control connection `{id, argv, cwd, env}`. The others then carry the bytes of one standard stream, ended by its end of file. On the
  *  control connection the launcher sends `{signal}`, and the broker `{code, signal, consumed}` or `{failed}`. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import net, { type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { contentNow, takePipes, unreadBytes } from './pipes.ts';
 
 export type BrokerPlaces = { readonly socket: string; readonly app: string; readonly temporary: string };
 
@@ -29,50 +29,12 @@ const { socket, app } = places;
 
 type Launch = { request?: LaunchRequest; readonly streams: Map<string, Socket> };
 
-const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+const { O_WRONLY, O_NONBLOCK } = fs.constants;
 const launches = new Map<string, Launch>();
 const ignore = () => {};
 // What a product does to its broker must not end the other programs of the product.
 process.on('uncaughtException', ignore);
 for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, ignore);
-
-type Pipes = ReturnType<typeof openPipes>;
-
-const openPipes = (folder: string) => {
-  const [input = '', output = '', errors = ''] = ['0', '1', '2'].map((name) => path.join(folder, name));
-  const open = (name: string) => ({
-    reader: fs.openSync(name, O_RDONLY | O_NONBLOCK),
-    writer: fs.openSync(name, O_WRONLY),
-  });
-  const left = fs.openSync(input, O_RDONLY | O_NONBLOCK);
-  const stdin = {
-    writer: fs.openSync(input, O_WRONLY | O_NONBLOCK),
-    reader: fs.openSync(input, O_RDONLY),
-  };
-  return { left, stdin, stdout: open(output), stderr: open(errors) };
-};
-
-/** Real pipes: a program that opens `/dev/stdin` or `/dev/stderr` fails on the sockets that Node makes. One start of `mkfifo` makes those
- *  of several launches; their names are gone when they are used. */
-const spare: Pipes[] = [];
-const launchesAhead = 4;
-const morePipes = (): void => {
-  const folder = fs.mkdtempSync(path.join(tmpdir(), '.pipes-'));
-  try {
-    const folders = Array.from({ length: launchesAhead }, (_, at) => path.join(folder, String(at)));
-    for (const one of folders) fs.mkdirSync(one);
-    const names = folders.flatMap((one) => ['0', '1', '2'].map((name) => path.join(one, name)));
-    const made = spawnSync('mkfifo', ['-m', '600', ...names]);
-    if (made.status !== 0) throw Object.assign(new Error('no pipes'), { code: 'ENFILE' });
-    for (const one of folders) spare.push(openPipes(one));
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true });
-  }
-};
-const pipes = (): Pipes => {
-  if (spare.length === 0) morePipes();
-  return spare.pop() as Pipes;
-};
 
 /** Writes what arrives into the pipe, in pieces that are written whole or not at all. `left` is another reader of the pipe. The
  *  answer stops it, and says how much was written. */
@@ -129,45 +91,6 @@ const feed = (from: Socket, fd: number, left: number) => {
   };
 };
 
-/** The bytes in the pipe that were not read. */
-const unread = (fd: number): number => {
-  const room = Buffer.allocUnsafe(65_536);
-  let count = 0;
-  try {
-    for (let got = 1; got > 0; count += got) got = fs.readSync(fd, room, 0, room.length, null);
-  } catch {
-    // It is empty.
-  }
-  fs.closeSync(fd);
-  return count;
-};
-
-/** The most that a pipe holds, so that a program in the background cannot make its end last. */
-const pipeBytes = (() => {
-  try {
-    return Number(fs.readFileSync('/proc/sys/fs/pipe-max-size', 'utf8')) || 1 << 20;
-  } catch {
-    return 1 << 20;
-  }
-})();
-
-/** What is in the pipe, in the order in which it was written. */
-const rest = (fd: number): Buffer => {
-  const pieces: Buffer[] = [];
-  try {
-    for (let left = pipeBytes; left > 0; ) {
-      const room = Buffer.allocUnsafe(65_536);
-      const got = fs.readSync(fd, room, 0, room.length, null);
-      if (got === 0) break;
-      pieces.push(room.subarray(0, got));
-      left -= got;
-    }
-  } catch {
-    // It is empty.
-  }
-  return Buffer.concat(pieces);
-};
-
 /** Sends what arrives from the pipe. The answer ends the stream after all that was written before the call; a program in the background
  *  may keep the pipe, which is then read to nowhere. */
 const drain = (fd: number, to: Socket) => {
@@ -183,7 +106,7 @@ const drain = (fd: number, to: Socket) => {
       from.unpipe(to);
       from.pause();
       for (let bytes = from.read() as Buffer | null; bytes !== null; bytes = from.read()) to.write(bytes);
-      to.write(rest(fd));
+      to.write(contentNow(fd));
       from.resume();
     }
     to.end();
@@ -200,9 +123,9 @@ const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, co
   };
   const codeOf = (error: unknown) =>
     error instanceof Error && 'code' in error ? String(error.code) : 'ENOENT';
-  let ends: ReturnType<typeof pipes>;
+  let ends: ReturnType<typeof takePipes>;
   try {
-    ends = pipes();
+    ends = takePipes();
   } catch (error) {
     answer({ failed: codeOf(error) });
     return;
@@ -239,7 +162,7 @@ const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, co
   });
   child.once('exit', (code, signal) => {
     over = true;
-    const consumed = Math.max(0, fed() - unread(left));
+    const consumed = Math.max(0, fed() - unreadBytes(left));
     for (const end of drained) end();
     answer({ code, signal, consumed });
   });

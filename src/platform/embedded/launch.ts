@@ -49,7 +49,8 @@ export const leaveMark = ({ marks }: LauncherPlaces, name: string, text = ''): v
   }
 };
 
-const isNamedIn = (text: string, place: string) =>
+/** Whether a text names the place, or one below it. */
+export const isNamedIn = (text: string, place: string): boolean =>
   text
     .split(place)
     .slice(1)
