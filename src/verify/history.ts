@@ -117,10 +117,11 @@ async function checkCommits(
 
 /** Commits of another run: inherited by a fork, or taken from the replayed record. */
 function inheritedCommits(manifest: Manifest, records: readonly RunRecord[]): ReadonlySet<string> {
+  // A number of records: their lines have numbers of the whole journal.
   const until = manifest.forked_from?.seq ?? 1;
   const names = new Set<string>();
-  for (const record of records) {
-    if (record.type !== 'Visit' || (record.seq > until && record.replayed === undefined)) continue;
+  for (const [at, record] of records.entries()) {
+    if (record.type !== 'Visit' || (at >= until && record.replayed === undefined)) continue;
     const read = commitSchema().array().safeParse(record.context.set['build.commits']);
     for (const { commit } of read.success ? read.data : []) if (commit !== null) names.add(commit);
   }

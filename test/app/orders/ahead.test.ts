@@ -35,6 +35,9 @@ test('a run with rounds is verified, replayed and forked without asking for an a
   const forked = await it.fork('r1', { at: 'commit@2', runId: 'r3' });
   expect(forked.code, forked.err).toBe(0);
   expect(it.visits('r3').filter((node) => /^(?:ask|propose)/.test(node))).toHaveLength(6);
+  // Two of its commits name the run that it was forked from.
+  const held = await it.verb(['verify', 'r3']);
+  expect(held.code, held.out + held.err).toBe(0);
   expect(it.asked()).toHaveLength(4);
 });
 
