@@ -181,6 +181,7 @@ class AttemptRecorder implements Recorder {
       ),
       prompt_sha256: sha256(prompt),
       prompt: await log.body(prompt),
+      ...(prompt === task.prompt ? {} : { sent_sha256: sha256(task.prompt) }),
       ...threadWord(task.thread),
       schema:
         task.schema === undefined

@@ -34,6 +34,9 @@ export const exchangeSchema = once(() =>
     attributes: z.record(z.string(), z.string()).describe('Attributes of the node without its prompt'),
     prompt_sha256: textHash(),
     prompt: bodySchema(),
+    sent_sha256: textHash()
+      .exactOptional()
+      .describe('Of the prompt that was sent, if secrets are masked in the recorded one'),
     thread: z
       .enum(['begins', 'continues', 'lost'])
       .exactOptional()
