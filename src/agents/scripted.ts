@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { agentWord, reportOfText, unknownOutcomeIn, wordsFor } from '../core/agent-answer.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
+import { withoutItems } from '../core/graph.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import { isMissing, removeNow, systemWords, writeFileAtomic } from '../platform/files/write.ts';
@@ -51,6 +52,8 @@ export function scriptedAgent(options: ScriptedOptions): Agent {
       return usage === undefined || usage.cost_usd !== null ? undefined : usage.model;
     },
     describe: `scripted: answers from ${scriptPath}`,
+    preparedFor: (node) =>
+      Object.keys(script.answers).some((name) => name !== node && withoutItems(name) === node),
     async work(task, signal) {
       const report = signal.aborted
         ? undefined

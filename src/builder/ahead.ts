@@ -14,6 +14,7 @@ import type { CommandIo } from '../platform/command-io.ts';
 import { filesInside } from '../platform/files/inside.ts';
 import { DamagedStore } from '../platform/files/workspace-error.ts';
 import { bodiesIn } from '../run/exchanges.ts';
+import { notesTo, notesUsed } from '../run/note-files.ts';
 import { openRun } from '../run/open-run.ts';
 import type { LoadedOrder } from '../run/orders.ts';
 import type { RunHistory } from '../run/run-journal.ts';
@@ -127,29 +128,40 @@ function answerTo(
     return { end: 'unanswered' };
   const found = exchangeOf(place, history, visit);
   if (found === undefined) return { end: 'unanswered' };
-  const prompt = withoutNotes(found.prompt, visit.steered ?? []);
-  if (prompt === undefined || sha256(prompt) !== prompt_sha256) return { end: 'wasted' };
+  if (promptHash(found, visit.steered ?? []) !== prompt_sha256) return { end: 'wasted' };
   const { node, visit: number } = visit;
   return { answer: { node, visit: number, sha256: sha256(found.answer) } };
 }
+
+/** Of the prompt that was sent, without notes of people; undefined where that is not known. */
+function promptHash({ prompt, sent }: Given, notes: Parameters<typeof withoutNotes>[1]): string | undefined {
+  // In the recorded text secrets are masked.
+  if (sent !== undefined) return notes.length === 0 ? sent : undefined;
+  const text = withoutNotes(prompt, notes);
+  return text === undefined ? undefined : sha256(text);
+}
+
+/** An exchange: `sent` is the hash of its prompt where the recorded text is masked. */
+type Given = { readonly prompt: string; readonly answer: string; readonly sent: string | undefined };
 
 const answeredSchema = once(() =>
   z.object({ kind: z.literal('answered'), text: z.string(), secrets: z.array(z.string()).optional() }),
 );
 
-/** The prompt and the answer of an execution, as the journal has them; undefined where there is none, or secrets are masked in it. */
+/** The prompt and the answer of an execution, as the journal has them; undefined where there is none, or secrets are masked in the
+ *  answer. */
 function exchangeOf(
   { run }: StepContext,
   { exchanges }: RunHistory,
   { node, visit }: { readonly node: string; readonly visit: number },
-): { readonly prompt: string; readonly answer: string } | undefined {
+): Given | undefined {
   const exchange = exchanges.findLast((one) => one.node === node && one.visit === visit && one.complete);
   if (exchange === undefined || exchange.report === null) return undefined;
   const read = bodiesIn(run.root);
   try {
     const report = answeredSchema().safeParse(jsonIn(read(exchange.report))).data;
     if (report === undefined || report.secrets !== undefined) return undefined;
-    return { prompt: read(exchange.prompt), answer: report.text };
+    return { prompt: read(exchange.prompt), answer: report.text, sent: exchange.sent_sha256 };
   } catch (error) {
     if (error instanceof DamagedStore) return undefined;
     throw error;
@@ -165,10 +177,17 @@ export function answerAhead(
   if (answer === undefined || hashAsSent(prompt) !== prompt_sha256)
     return { wasted: 'its prompt was another one' };
   const history = openRun(place.run.root).history();
+  if (history.ok && isNoteWaiting(place, history)) return { wasted: 'a person has given a note since' };
   const found = history.ok ? exchangeOf(place, history, answer) : undefined;
   return found !== undefined && sha256(found.answer) === answer.sha256
     ? { text: found.answer }
     : { wasted: 'the record of the run no longer has the answer that was given' };
+}
+
+/** Whether a note of a person to the run is in no prompt yet: the next agent is to have it, so that one must be asked. */
+function isNoteWaiting({ run }: StepContext, { records }: RunHistory): boolean {
+  const used = notesUsed(records);
+  return notesTo(run.root).some(({ note, branch }) => branch === undefined && !used.has(note));
 }
 
 /** The state with another list of orders that were asked ahead. */

@@ -66,6 +66,8 @@ export interface Replay {
   answerTo(question: Question): Promise<TakenAnswer | undefined>;
   /** The notes of people that the recorded execution had. */
   notesAt(node: string, visit: number): readonly SteeringNote[];
+  /** Those of all notes that people had given by the end of a recorded execution; none where the record is not followed. */
+  notesGivenBy(node: string, visit: number): readonly SteeringNote[];
   /** When an execution has ended and its edge is chosen, before the checkpoint has it. Returns why the run must stop. */
   checkRoute(change: StateChange): Promise<string | undefined>;
 }
@@ -94,8 +96,7 @@ export function callsOf(records: readonly RunRecord[]): ReadonlyMap<string, numb
 
 export const callKey = (node: string, call: number): string => `${node} ${call}`;
 
-/** Brings texts of a replay and of the run that it replays to one form. Times count where an input was changed: what was
- *  changed may read like one. */
+/** Brings texts of a replay and of its run to one form. Times count where an input was changed: it may read like one. */
 export function replayNormalForm(of: ReplayOf, here: { readonly runId: string; readonly runDir: string }) {
   const { forked_from: from } = of;
   const names = [runNames(of.run_id, of.run_dir), runNames(here.runId, here.runDir)];
@@ -113,6 +114,7 @@ class RecordReplay implements Replay {
   readonly #order: RecordedOrder;
   readonly #normal: (text: string) => string;
   readonly #answerFrom: ReturnType<typeof recordedExecutions>;
+  readonly #notes: readonly SteeringNote[];
   #follows: boolean;
 
   constructor(recorded: RecordedRun, run: ReplayingRun) {
@@ -120,6 +122,7 @@ class RecordReplay implements Replay {
     this.#run = run;
     this.#answers = answersOf(recorded.records, recorded.exchanges);
     this.#order = recordedOrder(recorded.records);
+    this.#notes = this.#order.executions.flatMap(({ steered = [] }) => steered);
     const here = { runId: run.manifest.run_id, runDir: run.runDir };
     this.#normal = replayNormalForm(recorded.replayOf, here);
     this.#answerFrom = recordedExecutions(recorded, this.#order, { ...run, normal: this.#normal });
@@ -187,6 +190,11 @@ class RecordReplay implements Replay {
 
   notesAt(node: string, visit: number): readonly SteeringNote[] {
     return this.#order.execution(node, visit)?.steered ?? [];
+  }
+
+  notesGivenBy(node: string, visit: number): readonly SteeringNote[] {
+    const end = this.#follows ? this.#order.execution(node, visit)?.at : undefined;
+    return end === undefined ? [] : this.#notes.filter(({ at }) => at <= end);
   }
 
   async checkRoute({ node, visit, now }: Parameters<Replay['checkRoute']>[0]): Promise<string | undefined> {

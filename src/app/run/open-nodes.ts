@@ -87,7 +87,8 @@ function promptOnlyIn(
   // A replay may have no agents: the recorded ones answer.
   const isAlone = (node: Node): boolean => {
     const agent = agentFor(node);
-    if (agent !== undefined) return agent.answersAlone?.(node.settings) === true;
+    if (agent !== undefined)
+      return agent.answersAlone?.(node.settings) === true || agent.preparedFor?.(node.id) === true;
     return recorded !== undefined && answeredAlone(node.settings['agent.backend'] ?? recorded, node.settings);
   };
   const known = new WeakMap<Graph, readonly string[]>();

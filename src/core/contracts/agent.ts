@@ -304,6 +304,8 @@ export interface Agent {
   /** Whether it answers nodes with these settings from the prompt alone: it sees and changes no file, runs no program, and asks
    *  a model anew for each call. False where it is missing. */
   answersAlone?(settings: Partial<NodeSettings>): boolean;
+  /** Whether it has prepared answers for the branches of a fan-out that ask with this node, as a recording of such a run has. */
+  preparedFor?(node: string): boolean;
   /** A list of agents: the same list with each of its agents as `other` makes it. */
   each?(other: (agent: Agent) => Agent): Agent;
   /** The model that would answer, as far as that is known before the call; without it the call has no price yet. */
