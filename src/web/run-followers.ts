@@ -151,18 +151,21 @@ class Follower {
   async #look(): Promise<number> {
     const came = this.#newcomers;
     this.#newcomers = [];
-    const pieces = this.#piecesOf(await this.#looks.look());
+    const seen = await this.#looks.look();
     const row = await this.#host.row(this.#id);
     if (row === undefined || this.#isOther(row)) {
+      // What was seen last may be of the run that is in its place, and that one may have a holdout.
       this.#farewell = message('gone', { run_id: this.#id });
-      this.log.add([...pieces, this.#piece(this.#farewell)]);
+      this.log.add([this.#piece(this.#farewell)]);
       for (const { resolve } of came) resolve(undefined);
       return 0;
     }
     const shown = { message: rowMessage(row), identity: rowIdentity(row) };
-    if (shown.identity !== this.#row.identity) {
-      this.#row = { identity: shown.identity, startedAt: row.started_at };
-      this.#withheld = await this.#readWithheld();
+    const isChanged = shown.identity !== this.#row.identity;
+    if (isChanged) this.#withheld = await this.#readWithheld();
+    const pieces = this.#piecesOf(seen);
+    if (isChanged) {
+      this.#row = { identity: shown.identity, startedAt: row.started_at || this.#row.startedAt };
       this.#host.changed(this.#id);
       pieces.push(this.#piece(shown.message));
     }

@@ -266,6 +266,14 @@ test.for<[string, (run: Running) => void, (one: Client) => void]>([
     (run) => run.shows({ started_at: 'later' }),
     (one) => expect(one.text()).toMatch(/event: gone\ndata: {"run_id":"r"}\n\n$/),
   ],
+  [
+    'is another one, with events that are not for its clients',
+    (run) => {
+      run.event('Other');
+      run.shows({ started_at: 'later' });
+    },
+    (one) => expect(one.text()).not.toContain('Other'),
+  ],
 ])('a run that %s', async ([, change, check]) => {
   const run = running(3);
   const server = run.server();
@@ -278,6 +286,32 @@ test.for<[string, (run: Running) => void, (one: Client) => void]>([
     check(one);
     one.leave();
   }
+});
+
+test('a run that could not be read for a while and is another one by then is gone', async () => {
+  const run = running(3);
+  const one = client(run, run.server());
+  void one.take();
+  await one.got('event: ready');
+  run.shows({ status: 'unreadable', started_at: '' });
+  await one.got('unreadable');
+  run.shows({ status: 'running', started_at: 'later' });
+  await one.got('event: gone');
+});
+
+test('a client that catches up is sent nothing of a run that has come to that place meanwhile', async () => {
+  const run = running(1500);
+  const one = client(run, run.server());
+  const some = one.take(() => one.text().includes('"seq":100,'));
+  await one.got('"seq":100,');
+  await some;
+  const other = join(run.dir, 'other');
+  writeFileSync(other, readFileSync(run.at.events, 'utf8').replaceAll('Told', 'Other'));
+  renameSync(other, run.at.events);
+  run.shows({ started_at: 'later' });
+  void one.take();
+  await one.got('event: gone');
+  expect(one.text()).not.toContain('Other');
 });
 
 test('a journal that is replaced is read from its beginning, without what was sent', async () => {

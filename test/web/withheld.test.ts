@@ -1,4 +1,5 @@
 /** What the API serves of a run with a holdout while the run is unfinished. */
+import { cpSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/web/client.ts';
 import { house } from '../support/house.ts';
@@ -42,6 +43,7 @@ beforeAll(async () => {
   place = await house({
     ...base,
     'p.dot': pipeline,
+    'plain.dot': 'digraph g { workdir="none"; start; exit; start -> exit }',
     'no-edge.dot': quoting(''),
     'loop.dot': quoting('judge -> work [condition="outcome=fail"]'),
     'w/quote.py': quote,
@@ -114,3 +116,20 @@ test.for([
       expect((await server.ask(path)).text, path).not.toContain(canary);
   },
 );
+
+test('a run in the place of another that is watched shows the stream of that one nothing', async () => {
+  await place.run('plain.dot', { runId: 'plain' });
+  const runs = `${place.path}/.factory/runs`;
+  cpSync(`${runs}/no-edge`, `${runs}/other`, { recursive: true });
+  cpSync(`${runs}/plain`, `${runs}/place`, { recursive: true });
+  let all = '';
+  for await (const message of client.stream({ params: { id: 'place' } })) {
+    all += JSON.stringify(message);
+    if (message.event === 'gone') break;
+    if (message.event !== 'ready') continue;
+    renameSync(`${runs}/place`, `${runs}/before`);
+    renameSync(`${runs}/other`, `${runs}/place`);
+  }
+  expect(all).not.toContain(canary);
+  expect(all).not.toContain('"judge"');
+});

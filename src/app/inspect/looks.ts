@@ -70,7 +70,7 @@ export function openLooks(run: RunReader, options: LookOptions): RunLooks {
     soFar() {
       const { cursor, file } = events;
       const printed = texts?.again() ?? noTexts;
-      const isThere = () => events.file === file;
+      const isThere = () => events.file === file && events.found() === file;
       return { again: (after) => seenAgain({ events, to: cursor.offset, isThere, texts: printed() }, after) };
     },
     close: () => texts?.close(),
@@ -121,8 +121,8 @@ async function* seenAgain(
 ): AsyncGenerator<RunItem, boolean> {
   let text = texts.next();
   for (let from: JournalPosition | undefined = events.before(after); from !== undefined; ) {
-    if (!isThere()) return false;
     const part: EventPart = await events.part(from, to, after);
+    if (!isThere()) return false;
     for (const event of part.events) {
       for (; text.done !== true && text.value.text.at < event.at; text = texts.next())
         yield timedText(text.value).item;
@@ -173,6 +173,11 @@ class EventReader {
       if (found.length >= mostEvents) break;
     }
     return found;
+  }
+
+  /** The file that is there now. */
+  found(): number | undefined {
+    return statSync(layout(this.#run.dir).events, { throwIfNoEntry: false })?.ino;
   }
 
   /** Where to begin to read the events with a greater `seq` than `after`. */
