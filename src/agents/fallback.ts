@@ -44,6 +44,7 @@ export const unusableAgent = (name: string, why: string): Agent => ({
   name,
   describe: `${name} (cannot answer here)`,
   free: true,
+  // It does nothing: whether a list sees only prompts is said by those that can answer.
   answersAlone: () => true,
   work: async (_task: AgentTask, signal): Promise<AgentReport> =>
     signal.aborted ? { kind: 'cancelled' } : { kind: 'failed', class: 'config', reason: why, missing: true },

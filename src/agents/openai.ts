@@ -11,7 +11,14 @@ import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
 import { type AskDeps, ask } from './openai/ask.ts';
 import type { Part, Request } from './openai/request.ts';
-import { hiddenIn, keyProblem, openaiDefaults, readOpenaiSettings, showURL } from './openai/settings.ts';
+import {
+  answeredAlone,
+  hiddenIn,
+  keyProblem,
+  openaiDefaults,
+  readOpenaiSettings,
+  showURL,
+} from './openai/settings.ts';
 import { earlierTurns, keepTurns, lostByLength } from './openai/thread.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
@@ -57,7 +64,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
     threads: true,
-    answersAlone: (settings) => readOpenaiSettings({ settings }).loop === undefined,
+    answersAlone: (settings) => answeredAlone('openai', settings),
     modelFor: (task) => task.model ?? settings.model,
     accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model, holder }),
     async work(task, signal) {

@@ -71,7 +71,7 @@ export function openRunFollowers(host: FollowerHost): RunFollowers {
       };
       if (there === undefined) void follower.follow().finally(forget);
       follower.clients += 1;
-      return follower.seenBy(forget);
+      return follower.forClient(forget);
     },
   };
 }
@@ -106,7 +106,7 @@ class Follower {
   }
 
   /** For one client; `forget` is called when it is the last one that leaves. */
-  seenBy(forget: () => void): RunFollower {
+  forClient(forget: () => void): RunFollower {
     return {
       log: this.log,
       now: (signal) => this.#now(signal),

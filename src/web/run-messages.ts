@@ -21,9 +21,9 @@ export async function* runMessages(
       if (now === undefined) return yield follower.farewell();
       if (row === undefined) yield now.row.message;
       row ??= now.row.identity;
-      const behind = earlierPieces(follower, now, last);
-      let part = await behind.next();
-      for (; part.done !== true; part = await behind.next()) {
+      const earlier = earlierPieces(follower, now, last);
+      let part = await earlier.next();
+      for (; part.done !== true; part = await earlier.next()) {
         ({ last } = part.value);
         yield part.value.text;
       }
