@@ -2,9 +2,9 @@
 
 import { executionViewOf, inspectExecution } from '../app/inspect/execution.ts';
 import { folderOf } from '../app/inspect/folder.ts';
-import { type InspectedRun, readForViews } from '../app/inspect/read-run.ts';
-import { findExecution, groupedExecutions, inspectRun, runViewOf } from '../app/inspect/run.ts';
-import type { RunView } from '../app/inspect/shapes.ts';
+import { type RunOverview, readOverview } from '../app/inspect/overview.ts';
+import { readForViews } from '../app/inspect/read-run.ts';
+import { findExecution, groupedExecutions, inspectRun } from '../app/inspect/run.ts';
 import { pricesOf } from '../core/budget/prices.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
@@ -52,13 +52,15 @@ export async function showCommand(
     io.out(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   }
-  const inspected = await readForViews(found.dir, io);
-  if ('problems' in inspected) return inspected;
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   if (point === undefined) {
-    io.out(`${screen(inspected, await runViewOf(inspected, io), paint, io)}\n`);
+    const overview = await readOverview(found.dir, io);
+    if ('problems' in overview) return overview;
+    io.out(`${screen(overview, paint, io)}\n`);
     return 0;
   }
+  const inspected = await readForViews(found.dir, io);
+  if ('problems' in inspected) return inspected;
   const { executions } = await groupedExecutions(inspected);
   const row = findExecution(executions, point.node, point.visit);
   if ('problems' in row) return row;
@@ -68,17 +70,16 @@ export async function showCommand(
 }
 
 /** The nodes, the work orders while they are not all done, and the words of the end of a run, with the next command last. */
-function screen(inspected: InspectedRun, view: RunView, paint: Paint, io: CliIo): string {
+function screen(view: RunOverview, paint: Paint, io: CliIo): string {
   const width = io.outIsTerminal ? io.width : 160;
-  const { manifest, history } = inspected;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
-  const { result, next, at_node, wake_at, status, questions } = view;
+  const { manifest, result, next, at_node, wake_at, status, questions } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
     nodeTable(view.nodes, paint, width).join('\n'),
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
     ...(view.notes.length > 0 ? [view.notes.map((note) => foreign(noteWords(note), '  ')).join('\n')] : []),
-    isIts ? summary({ ...result, next: '' }, paint) : standingText(view, history.checkpoint.steps, paint),
+    isIts ? summary({ ...result, next: '' }, paint) : standingText(view, paint),
   ];
   const rows = [
     ...settingRows(manifest, view.spent, pricesOf(manifest)),

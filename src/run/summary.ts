@@ -11,7 +11,7 @@ import { type EndCause, endedSchema, journalMarkSchema } from '../core/records/c
 import { layout } from '../core/records/layout.ts';
 import { nodeId } from '../core/records/names.ts';
 import { livingOwners, ownerOf } from './lock.ts';
-import { openRun } from './open-run.ts';
+import { openRun, type RunReader } from './open-run.ts';
 import { byWord, isRun, jsonOf, manifestJson, runIds, storySchema } from './runs.ts';
 import { otherVersion } from './unreadable.ts';
 
@@ -88,7 +88,12 @@ export type SummaryWithFiles = {
   readonly checkpoint: unknown;
 };
 
-export async function summaryWithFiles(id: string, dir: string, clock: Clock): Promise<SummaryWithFiles> {
+export async function summaryWithFiles(
+  id: string,
+  dir: string,
+  clock: Clock,
+  reader = openRun(dir),
+): Promise<SummaryWithFiles> {
   const at = layout(dir);
   const manifest = manifestJson(dir);
   const story = storySchema().safeParse(manifest);
@@ -97,13 +102,13 @@ export async function summaryWithFiles(id: string, dir: string, clock: Clock): P
   const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
   let owned = mayRun(inFile) ? await hasLiveOwner(dir, clock) : false;
   // An owner keeps its checkpoint up to date; its journal need not be read.
-  const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : await savedIn(dir, inFile);
+  const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : savedIn(reader, inFile);
   if (mayRun(saved) && !mayRun(inFile)) owned = await hasLiveOwner(dir, clock);
   const recorded = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
   if (recorded === 'running' && owned === false && !isDeepStrictEqual(jsonOf(at.checkpoint), checkpoint))
-    return summaryWithFiles(id, dir, clock);
+    return summaryWithFiles(id, dir, clock, reader);
   // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =
@@ -151,10 +156,10 @@ export const isAtWork = ({ status, dir }: Pick<RunSummary, 'status' | 'dir'>): b
 
 /** The state of the run: the checkpoint's, or the journal's where a crash left an older checkpoint or none. A checkpoint
  *  without the journal that it was written from says nothing; `why` names what is wrong with the journal then. */
-async function savedIn(dir: string, saved: Saved): Promise<{ readonly saved: Saved; readonly why?: string }> {
-  const size = statSync(layout(dir).journal, { throwIfNoEntry: false })?.size;
+function savedIn(reader: RunReader, saved: Saved): { readonly saved: Saved; readonly why?: string } {
+  const size = statSync(layout(reader.dir).journal, { throwIfNoEntry: false })?.size;
   if (saved.success && saved.data.journal?.bytes === size) return { saved };
-  const history = openRun(dir).history();
+  const history = reader.history();
   if (history.ok) return { saved: savedSchema().safeParse(history.checkpoint) };
   return { saved: savedSchema().safeParse(undefined), why: history.why };
 }

@@ -6,64 +6,14 @@ import { own } from '../../core/json.ts';
 import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
 import { isOverridden } from '../../core/overridden.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
-import type { JournalPosition } from '../../run/journal-read.ts';
-import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
+import type { EventHistory, ExecutionEvents } from './event-history.ts';
 import { givenAnswerOf } from './question.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
 
 /** `NODE@VISIT`. */
 export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
   `${node}@${visit}`;
-
-/** What the events say of one execution. `paused`: milliseconds from interruptions to the resumes that execute it again; `before`: those
- *  of the run before it began. */
-type ExecutionEvents = {
-  began: string;
-  paused: number;
-  readonly before: number;
-  readonly waits: { at: string; ms: number }[];
-  readonly type: string;
-};
-
-export type EventHistory = {
-  readonly of: ReadonlyMap<string, ExecutionEvents>;
-  /** The execution that began last. */
-  readonly latest: OpenExecution | undefined;
-  /** `seq` of the last event; 0 without any. */
-  readonly seq: number;
-};
-
-/** Reads the events of a run once, from its beginning or from a cursor. */
-export async function readEvents(reader: RunReader, from?: JournalPosition): Promise<EventHistory> {
-  const of = new Map<string, ExecutionEvents>();
-  const visits = new Map<string, number>();
-  let latest: EventHistory['latest'];
-  let seq = 0;
-  let last: { epoch: unknown; time: number } | undefined;
-  let paused = 0;
-  for await (const entry of reader.view('events', from)) {
-    if (entry.kind !== 'record') continue;
-    const { type, node_id, visit, branch, at, node_type, delay_ms, epoch, seq: number } = entry.record;
-    if (typeof number === 'number') seq = number;
-    const time = Date.parse(String(at));
-    if (last !== undefined && last.epoch !== epoch) paused += Math.max(0, time - last.time);
-    last = { epoch, time };
-    if (type === 'StageStarted' && typeof node_id === 'string' && typeof visit === 'number') {
-      latest = { node: node_id, visit, ...(typeof branch === 'string' ? { branch } : {}) };
-      const key = executionName(latest);
-      visits.set(node_id, visit);
-      const seen = of.get(key);
-      if (seen === undefined)
-        of.set(key, { began: String(at), paused: 0, before: paused, waits: [], type: String(node_type) });
-      else seen.paused = paused - seen.before;
-    } else if (type === 'StageRetrying' && typeof node_id === 'string') {
-      const seen = of.get(executionName({ node: node_id, visit: visits.get(node_id) ?? 0 }));
-      seen?.waits.push({ at: String(at), ms: typeof delay_ms === 'number' ? delay_ms : 0 });
-    }
-  }
-  return { of, latest, seq };
-}
 
 /** The calls of each execution: time and cost. */
 type Calls = { ms: number; cost: number | null; began: number | undefined };
@@ -105,39 +55,24 @@ export type ExecutionFacts = {
 export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>[] {
   const { history, events, graph } = facts;
   const calls = callsOf(history.calls);
-  const visits = history.records.filter((record) => record.type === 'Visit');
-  const { ended } = history.checkpoint;
-  // Reaching an exit succeeds as an execution, but the run failed there.
-  const failedAt =
-    ended?.ok === false && ended.exit_node !== null && !isOverridden(ended) ? visits.at(-1) : undefined;
-  const endOfCall = endsOfCalls(visits);
-  let elapsed = 0;
-  const rows = visits.map((visit): Omit<ExecutionRow, 'group'> => {
-    const { node, node_type, at, usage } = visit;
-    const decisive = endOfCall.get(visit) ?? visit;
-    const { outcome } = decisive;
-    const took = Math.round(visit.took_ms ?? Math.max(0, visit.elapsed_ms - elapsed));
-    elapsed = visit.elapsed_ms;
+  const rows = finishedIn(facts).map(({ record: visit, ...is }): Omit<ExecutionRow, 'group'> => {
+    const { node, at, usage } = visit;
     const seen = events.of.get(executionName(visit));
     const called = calls.get(executionName(visit));
     return {
       node,
       visit: visit.visit,
-      type: node_type,
+      type: is.type,
       label: labelOf(graph, node),
       branch: visit.branch ?? null,
-      state: failedAt === visit ? 'fail' : outcome.status,
-      began_at: seen?.began ?? new Date(Date.parse(at) - took).toISOString(),
+      state: is.state,
+      began_at: seen?.began ?? new Date(Date.parse(at) - is.took_ms).toISOString(),
       ended_at: at,
-      took_ms: took,
+      took_ms: is.took_ms,
       ...waitsOf(seen),
       model_ms: called?.ms ?? 0,
-      class: outcome.status === 'fail' ? outcome.class : null,
-      reason: facts.withheld(decisive.node)
-        ? cleanReason(decisive)
-        : failedAt === visit
-          ? (history.checkpoint.ended?.reason ?? '')
-          : wholeReason(decisive),
+      class: is.class,
+      reason: is.reason,
       notes: facts.withheld(node) ? '' : visit.outcome.notes,
       cost_usd: called === undefined ? (usage === undefined ? 0 : usage.cost_usd) : called.cost,
       usage: usage ?? null,
@@ -148,8 +83,53 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       human_answer: visit.answer === undefined ? null : givenAnswerOf(visit.answer),
     };
   });
-  return [...rows, ...openIn(facts).flatMap((open) => unfinished(facts, open, visits, calls) ?? [])];
+  return [...rows, ...unfinishedIn(facts).map((open) => unfinished(facts, open, calls))];
 }
+
+/** What became of an execution. */
+export type ExecutionStanding = Pick<
+  ExecutionRow,
+  'node' | 'visit' | 'type' | 'state' | 'class' | 'reason' | 'took_ms'
+>;
+
+/** Of all executions in order, of the unfinished ones how they stand. It needs the events of the unfinished ones only. */
+export function executionStandings(facts: ExecutionFacts): readonly ExecutionStanding[] {
+  const open = unfinishedIn(facts);
+  const calls = callsOf(open.length > 0 ? facts.history.calls : []);
+  return [...finishedIn(facts), ...open.map((one) => unfinished(facts, one, calls))];
+}
+
+type FinishedExecution = ExecutionStanding & { readonly record: VisitRecord };
+
+function finishedIn({ history, withheld }: ExecutionFacts): readonly FinishedExecution[] {
+  const visits = visitsOf(history);
+  const { ended } = history.checkpoint;
+  // Reaching an exit succeeds as an execution, but the run failed there.
+  const failedAt =
+    ended?.ok === false && ended.exit_node !== null && !isOverridden(ended) ? visits.at(-1) : undefined;
+  const endOfCall = endsOfCalls(visits);
+  let elapsed = 0;
+  return visits.map((record) => {
+    const { node, visit, node_type: type, took_ms, elapsed_ms } = record;
+    const decisive = endOfCall.get(record) ?? record;
+    const { outcome } = decisive;
+    const took = Math.round(took_ms ?? Math.max(0, elapsed_ms - elapsed));
+    elapsed = elapsed_ms;
+    return {
+      ...{ record, node, visit, type, took_ms: took },
+      state: failedAt === record ? 'fail' : outcome.status,
+      class: outcome.status === 'fail' ? outcome.class : null,
+      reason: withheld(decisive.node)
+        ? cleanReason(decisive)
+        : failedAt === record
+          ? (ended?.reason ?? '')
+          : wholeReason(decisive),
+    };
+  });
+}
+
+const visitsOf = ({ records }: RunHistory): readonly VisitRecord[] =>
+  records.filter((record) => record.type === 'Visit');
 
 /** The executions that ended calls, by those that began them: a call has the outcome of the pipeline that it calls. */
 function endsOfCalls(visits: readonly VisitRecord[]): ReadonlyMap<VisitRecord, VisitRecord> {
@@ -163,7 +143,7 @@ function endsOfCalls(visits: readonly VisitRecord[]): ReadonlyMap<VisitRecord, V
   return ends;
 }
 
-type OpenExecution = {
+export type UnfinishedExecution = {
   readonly node: string;
   readonly visit: number;
   readonly branch?: string | undefined;
@@ -172,14 +152,23 @@ type OpenExecution = {
 };
 
 /** What has begun and not ended; of a journal that has lost its last lines what the events say. */
-function openIn({ history, events: { latest } }: ExecutionFacts): readonly OpenExecution[] {
+export function unfinishedIn({
+  history,
+  events: { latest },
+}: Pick<ExecutionFacts, 'history' | 'events'>): readonly UnfinishedExecution[] {
   const open = [...suspendedIn(history), ...history.open];
-  return open.length > 0 || latest === undefined ? open : [latest];
+  const started = open.length > 0 || latest === undefined ? open : [latest];
+  const visits = visitsOf(history);
+  // The next one of its node: neither finished, nor of before a fork.
+  return started.filter(
+    ({ node, visit }) =>
+      visits.findLast((one) => one.node === node)?.visit === (visit === 1 ? undefined : visit - 1),
+  );
 }
 
 /** The executions that branches are suspended in. */
-const suspendedIn = ({ checkpoint }: RunHistory): readonly OpenExecution[] =>
-  branchesOf(checkpoint).flatMap(({ id: branch, cursor: { parked, ended } }): OpenExecution[] => {
+const suspendedIn = ({ checkpoint }: RunHistory): readonly UnfinishedExecution[] =>
+  branchesOf(checkpoint).flatMap(({ id: branch, cursor: { parked, ended } }): UnfinishedExecution[] => {
     if (parked === undefined || ended !== undefined) return [];
     const { node } = parked;
     return [{ node, visit: (own(checkpoint.visits, node) ?? 0) + 1, branch, suspended: true }];
@@ -209,14 +198,10 @@ function cleanReason({ outcome, context }: VisitRecord): string {
 /** The execution that has begun and not ended. */
 function unfinished(
   { history, events, graph, status, now }: ExecutionFacts,
-  open: OpenExecution,
-  visits: readonly VisitRecord[],
+  open: UnfinishedExecution,
   calls: ReadonlyMap<string, Calls>,
-): Omit<ExecutionRow, 'group'> | undefined {
+): Omit<ExecutionRow, 'group'> {
   const { node, visit } = open;
-  // The next one of this node: neither finished, nor of before a fork.
-  if (visits.findLast((one) => one.node === node)?.visit !== (visit === 1 ? undefined : visit - 1))
-    return undefined;
   const seen = events.of.get(executionName(open));
   const began = seen?.began ?? history.last.at;
   const called = calls.get(executionName(open));

@@ -9,7 +9,8 @@ import { cursorNearEnd } from '../../run/journal-read.ts';
 import { openRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { jsonOf, manifestJson } from '../../run/runs.ts';
-import { executionsOf, readEvents } from './executions.ts';
+import { readEvents } from './event-history.ts';
+import { executionsOf } from './executions.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 

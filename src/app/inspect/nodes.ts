@@ -1,19 +1,29 @@
 /** The nodes that a run has executed, each once with what its executions took together. */
 import type { RunReader } from '../../run/open-run.ts';
 import { costsIn } from '../run/budget.ts';
+import type { ExecutionStanding } from './executions.ts';
 import type { InspectedRun } from './read-run.ts';
 import type { NodeRow } from './shapes.ts';
 
 /** In the order in which the run came to them first. */
-export async function nodeRowsOf({
-  reader,
-  executions,
-  history,
-  manifest,
-}: InspectedRun): Promise<NodeRow[]> {
-  const sandboxes = await sandboxesIn(reader);
+export async function nodeRowsOf(run: InspectedRun): Promise<NodeRow[]> {
+  const sandboxes = await sandboxesIn(run.reader);
+  return nodeTotalsOf(run.executions, run).map((row) => ({
+    ...row,
+    sandbox: sandboxes.get(row.node) ?? null,
+  }));
+}
+
+/** What the journal has of a node. */
+export type NodeTotals = Omit<NodeRow, 'sandbox'>;
+
+/** The same without what only the trace says. */
+export function nodeTotalsOf(
+  executions: readonly ExecutionStanding[],
+  { history, manifest }: Pick<InspectedRun, 'history' | 'manifest'>,
+): readonly NodeTotals[] {
   const costs = costsIn(history.calls, manifest);
-  const rows = new Map<string, NodeRow>();
+  const rows = new Map<string, NodeTotals>();
   const retries = new Map<string, number>(
     history.records.flatMap((one): [string, number][] =>
       one.type === 'Visit' ? [[one.node, one.retries]] : [],
@@ -26,7 +36,6 @@ export async function nodeRowsOf({
       retries: retries.get(node) ?? 0,
       took_ms: (so?.took_ms ?? 0) + took_ms,
       spent: costs.of(node),
-      sandbox: sandboxes.get(node) ?? null,
     });
   }
   return [...rows.values()];

@@ -3,7 +3,7 @@ import { branchesOf, type OpenBranch, openQuestions } from '../../core/fork.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { Question } from '../../core/records/question.ts';
 import { BranchSummary, failedBranches } from '../../run/branch-summary.ts';
-import { openRun } from '../../run/open-run.ts';
+import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { RunRow } from './shapes.ts';
 
@@ -23,9 +23,9 @@ export type OpenBranches = {
 const none: OpenBranches = { questions: [], at: [], open: [], words: '', failed: [] };
 
 /** Reads the journal of a run that may have branches (`opens`) or asks a person. */
-export function openBranchesIn(runDir: string, status: RunRow['status'], opens: boolean): OpenBranches {
+export function openBranchesIn(reader: RunReader, status: RunRow['status'], opens: boolean): OpenBranches {
   if (status !== 'paused_answer' && (status === 'completed' || !opens)) return none;
-  const history = openRun(runDir).history();
+  const history = reader.history();
   return history.ok ? openBranchesOf(history, status === 'running') : none;
 }
 

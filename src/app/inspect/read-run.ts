@@ -7,7 +7,8 @@ import { openRun, type RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { branchRowsOf } from './branches.ts';
-import { type EventHistory, executionsOf, readEvents } from './executions.ts';
+import { type EventHistory, readEvents } from './event-history.ts';
+import { executionsOf } from './executions.ts';
 import { type InspectHost, inspectRow } from './rows.ts';
 import type { BranchRow, ExecutionRow, RunRow } from './shapes.ts';
 import { type Withheld, withheldIn } from './withheld.ts';
@@ -26,18 +27,31 @@ export type InspectedRun = {
   readonly withheld: Withheld;
 };
 
+/** What each view of a run begins with. */
+export type BriefRun = Pick<InspectedRun, 'dir' | 'reader' | 'row' | 'manifest' | 'history'>;
+
 /** Reads the run in `dir`, or answers why it cannot be read. */
 export async function readForViews(dir: string, host: InspectHost): Promise<InspectedRun | Refusal> {
-  const row = await inspectRow(dir, host);
-  if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
+  const read = await readBriefRun(dir, host);
+  return 'problems' in read ? read : inspectedRun(read, host);
+}
+
+/** The same without what takes its graph or its events. */
+export async function readBriefRun(dir: string, host: InspectHost): Promise<BriefRun | Refusal> {
   const reader = openRun(dir);
+  const row = await inspectRow(dir, host, reader);
+  if (row === undefined) return refused('no-run', `there is no run in ${dir}`);
   const history = reader.history();
   if (!history.ok) return refused('run-files', history.why);
   const read = await reader.manifest();
   if (!read.ok) return refused('manifest', read.why);
-  const { manifest } = read;
+  return { dir, reader, row: { ...row, run_id: basename(dir) }, manifest: read.manifest, history };
+}
+
+export async function inspectedRun(run: BriefRun, host: Pick<InspectHost, 'clock'>): Promise<InspectedRun> {
+  const { reader, row, manifest, history } = run;
   const graph = storedGraph(manifest);
-  const withheld = withheldIn(manifest, graph, history);
+  const withheld = withheldIn(manifest, () => graph, history);
   const events = await readEvents(reader);
   const executions = executionsOf({
     ...{ history, events, graph, withheld },
@@ -45,15 +59,8 @@ export async function readForViews(dir: string, host: InspectHost): Promise<Insp
     now: host.clock.now(),
   });
   return {
-    dir,
-    reader,
-    row: { ...row, run_id: basename(dir) },
-    manifest,
-    graph,
-    history,
-    events,
-    executions,
+    ...run,
+    ...{ graph, events, executions, withheld },
     branches: branchRowsOf({ records: history.records, executions, graph, status: row.status, withheld }),
-    withheld,
   };
 }

@@ -13,6 +13,7 @@ import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
+import { openRun, type RunReader } from '../../run/open-run.ts';
 import { isRun, jsonOf, namedRun } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import { isDelivered } from '../delivered.ts';
@@ -57,10 +58,14 @@ const madeSchema = once(() =>
   }),
 );
 
-/** The row of the run in `dir`; undefined if there is none. */
-export async function inspectRow(dir: string, host: InspectHost): Promise<RunRow | undefined> {
+/** The row of the run in `dir`; undefined if there is none. `reader`: of the caller, who reads the journal too. */
+export async function inspectRow(
+  dir: string,
+  host: InspectHost,
+  reader?: RunReader,
+): Promise<RunRow | undefined> {
   const path = resolve(dir);
-  return (await isRun(path)) ? (await openRowReader(host)(basename(path), path)).row : undefined;
+  return (await isRun(path)) ? (await openRowReader(host)(basename(path), path, reader)).row : undefined;
 }
 
 /** A row, and when it is out of date. */
@@ -72,12 +77,14 @@ export type ReadRow = {
 
 /** Reads the row of the run in `dir`, which is there; a run that cannot be read is a row, too. One reader for many runs: it reads a
  *  graph only for runs of earlier versions, and most have their pipeline in common. */
-export type RowReader = (name: string, dir: string) => Promise<ReadRow>;
+export type RowReader = (name: string, dir: string, reader?: RunReader) => Promise<ReadRow>;
 
 export function openRowReader(host: InspectHost): RowReader {
   const graphs = openGraphs();
-  return (name, dir) =>
-    readRow(name, dir, host, graphs).catch((error: unknown) => ({ row: unreadableRow(name, dir, error) }));
+  return (name, dir, reader = openRun(dir)) =>
+    readRow(name, dir, host, { graphs, reader }).catch((error: unknown) => ({
+      row: unreadableRow(name, dir, error),
+    }));
 }
 
 /** A run with a file that no run has (a folder or a device in its place, one that is too large) does not hide the others. */
@@ -114,8 +121,13 @@ function systemReason(error: unknown): string | undefined {
   return [...('path' in error ? [String(error.path)] : []), systemWords(error)].join(': ');
 }
 
-async function readRow(name: string, dir: string, host: InspectHost, graphs: Graphs): Promise<ReadRow> {
-  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock);
+async function readRow(
+  name: string,
+  dir: string,
+  host: InspectHost,
+  { graphs, reader }: { readonly graphs: Graphs; readonly reader: RunReader },
+): Promise<ReadRow> {
+  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock, reader);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
   const progress =
@@ -126,7 +138,7 @@ async function readRow(name: string, dir: string, host: InspectHost, graphs: Gra
   const waiting =
     summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
   const opens = start !== undefined && recordedFacts(start, graphs).branches;
-  const branches = openBranchesIn(dir, summary.status, opens);
+  const branches = openBranchesIn(reader, summary.status, opens);
   const questions = branches.questions.map((one) => openQuestionOf(dir, one, host));
   const [atNode = summary.nextNode] = branches.at;
   const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;

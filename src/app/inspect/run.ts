@@ -15,7 +15,7 @@ import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
 import { nodeRowsOf } from './nodes.ts';
 import { noteRowsOf } from './notes.ts';
-import { type InspectedRun, readForViews } from './read-run.ts';
+import { type BriefRun, type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
 import { causeFacts, whyOf } from './why.ts';
@@ -30,7 +30,8 @@ export async function runViewOf(
   run: InspectedRun,
   host: Pick<InspectHost, 'cwd' | 'called'>,
 ): Promise<RunView> {
-  const { dir, row, manifest, graph, history, events, executions } = run;
+  const { row, manifest, graph, history, events, executions } = run;
+  const { agent, ahead, notes, result } = factsOf(run, host);
   const { holdout } = manifest;
   const { dated, from } = pricesOf(manifest);
   const { context } = history.checkpoint;
@@ -38,21 +39,21 @@ export async function runViewOf(
   return {
     schema_version: 1,
     ...row,
-    agent: manifest.agent.describe || 'none',
+    agent,
     sandbox: manifest.sandbox ?? null,
     not_enforced: [...(manifest.sandbox?.missing ?? manifest.not_enforced)],
     spec: manifest.variables['spec']?.file?.source ?? null,
     ...(await groupedExecutions(run)),
     levels: planLevelsIn(context).map((level) => [...level]),
-    ahead: aheadIn(context) ?? null,
+    ahead,
     branches: [...run.branches],
-    notes: [...noteRowsOf(dir, history.records)],
+    notes,
     graph:
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(causeFacts(run)),
-    result: row.status === 'running' ? null : resultIn(dir, host),
+    result,
     last_event: events.seq,
     holdout: holdout === undefined ? null : holdoutFacts(holdout),
     prices: { dated, from },
@@ -60,6 +61,17 @@ export async function runViewOf(
     failure: failed === '' ? null : { node: failed, output: printed({ context }, failed) },
   };
 }
+
+/** What a run says of itself, whichever view it is in. */
+export const factsOf = (
+  { dir, row, manifest, history }: BriefRun,
+  host: Pick<InspectHost, 'cwd' | 'called'>,
+): Pick<RunView, 'agent' | 'ahead' | 'notes' | 'result'> => ({
+  agent: manifest.agent.describe || 'none',
+  ahead: aheadIn(history.checkpoint.context) ?? null,
+  notes: [...noteRowsOf(dir, history.records)],
+  result: row.status === 'running' ? null : resultIn(dir, host),
+});
 
 const visitsOf = ({ history }: InspectedRun) => history.records.filter((record) => record.type === 'Visit');
 

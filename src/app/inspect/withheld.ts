@@ -1,5 +1,6 @@
 /** Whose texts are withheld while a run is unfinished: nodes that see the holdout may quote it. */
 import { type Graph, nodeOf } from '../../core/graph.ts';
+import { once } from '../../core/once.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { seesHoldout } from '../../holdout/mount.ts';
@@ -13,16 +14,16 @@ export type Withheld = (node: string) => boolean;
 
 const nothing: Withheld = () => false;
 
-/** Of a run that was read: nothing once it has reached an exit. */
+/** Of a run that was read: nothing once it has reached an exit. Asks for the graph only where it matters. */
 export function withheldIn(
   { holdout }: Pick<Manifest, 'holdout'>,
-  graph: Graph | undefined,
+  graph: () => Graph | undefined,
   { checkpoint }: Pick<RunHistory, 'checkpoint'>,
 ): Withheld {
   const isFinished = checkpoint.ended !== null && checkpoint.next_node === null;
   if (holdout === undefined || isFinished) return nothing;
   return (id) => {
-    const node = nodeOf(graph, id);
+    const node = nodeOf(graph(), id);
     return node === undefined || seesHoldout(node, node.type);
   };
 }
@@ -33,7 +34,13 @@ export async function textsWithheld(reader: RunReader): Promise<Withheld> {
   if (!read.ok) return () => true;
   if (read.manifest.holdout === undefined) return nothing;
   const history = reader.history();
-  return history.ok ? withheldIn(read.manifest, storedGraph(read.manifest), history) : () => true;
+  return history.ok
+    ? withheldIn(
+        read.manifest,
+        once(() => storedGraph(read.manifest)),
+        history,
+      )
+    : () => true;
 }
 
 /** The same for who asks often: the manifest of a run without a holdout is read again only when it was written. */

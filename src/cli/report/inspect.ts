@@ -1,14 +1,14 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
 import { basename } from 'node:path';
+import type { NodeTotals } from '../../app/inspect/nodes.ts';
+import type { RunOverview } from '../../app/inspect/overview.ts';
 import type {
   Cause,
   ExecutionGroup,
   ExecutionView,
   GivenAnswer,
-  NodeRow,
   NoteRow,
   RunRow,
-  RunView,
 } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
 import { aheadWords } from '../../core/ahead-words.ts';
@@ -43,7 +43,7 @@ export function runLine(head: string, row: RunRow | undefined): string {
 }
 
 /** The nodes of a run as a table of that width. */
-export function nodeTable(rows: readonly NodeRow[], paint: Paint, width: number): readonly string[] {
+export function nodeTable(rows: readonly NodeTotals[], paint: Paint, width: number): readonly string[] {
   const paid = rows.some(({ spent }) => spent.calls > 0);
   const retried = rows.some(({ retries }) => retries > 0);
   const cells = rows.map((row) => [
@@ -107,8 +107,8 @@ export const noteWords = ({ note, by, from, branch, used_by, text }: NoteRow): s
   ].join('');
 
 /** What is known of a run that has no result, in the form of a summary. */
-export function standingText(view: RunView, steps: number, paint: Paint): string {
-  const { status, headline, progress, spent } = view;
+export function standingText(view: RunOverview, paint: Paint): string {
+  const { status, headline, progress, spent, steps } = view;
   const time =
     status === 'running' ? `for ${elapsedWords(view.elapsed_ms)}` : `after ${elapsedWords(view.elapsed_ms)}`;
   return [

@@ -1,6 +1,6 @@
 /** Executions as the events of a run tell them. */
 import { expect, test } from 'vitest';
-import { readEvents } from '../../../src/app/inspect/executions.ts';
+import { readEvents } from '../../../src/app/inspect/event-history.ts';
 import { openRun } from '../../../src/run/open-run.ts';
 import { home } from '../../support/cli.ts';
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspectExecution } from '../../../src/app/inspect/execution.ts';
+import { readOverview } from '../../../src/app/inspect/overview.ts';
 import { inspectRow } from '../../../src/app/inspect/rows.ts';
 import { inspectRun } from '../../../src/app/inspect/run.ts';
 import { realClock } from '../../../src/platform/clock.ts';
@@ -29,7 +30,12 @@ test('of a node that sees the holdout nothing that it wrote is shown while the r
   );
   const shown = await inspectExecution(dir, 'tool', undefined, doors);
   expect(shown).toMatchObject({ withheld: true, output: [], state: 'fail', class: 'product' });
-  const all = JSON.stringify([shown, await inspectRow(dir, doors), await inspectRun(dir, doors)]);
+  const all = JSON.stringify([
+    shown,
+    await inspectRow(dir, doors),
+    await inspectRun(dir, doors),
+    await readOverview(dir, doors),
+  ]);
   for (const line of [secret, ...judge.split('\n').filter((one) => one.length > 30)])
     expect(all).not.toContain(line);
   // An agent does not see it: its texts are shown.
