@@ -42,7 +42,7 @@ same "$("$APP_RUN" sh -c 'cat; echo end' <&-)" end 'no standard input'
 `,
   'what a product looks for': `
 same "$(product 'find / -type p 2>/dev/null; for one in /proc/[0-9]*; do find $one/root/tmp $one/cwd/ -type p 2>/dev/null; done')" '' 'pipes of the scenario'
-same "$(product 'env; tr "\\0" "\\n" </proc/[0-9]*/cmdline; tr "\\0" "\\n" </proc/[0-9]*/environ' 2>/dev/null | grep -cF "$(sed -n 's/^calls=//p' "$APP_RUN")")" 0 'the folder of the calls'
+same "$(product 'env; tr "\\0" "\\n" </proc/[0-9]*/cmdline; tr "\\0" "\\n" </proc/[0-9]*/environ' 2>/dev/null | grep -cF "$(sed -n 's/^app_run_calls=//p' "$APP_RUN")")" 0 'the folder of the calls'
 cat >"$SCENARIO_TMP/disturb.cjs" <<'CODE'
 const broker = require('node:fs').readlinkSync('/proc/' + process.ppid + '/cwd') + '/s';
 for (const text of ['garbage\\n', '{"id":1}\\n', '{"id":"2","stream":"in"}\\n', '\\0', 'x'.repeat(200000)])
@@ -53,6 +53,16 @@ CODE
 same "$(product 'echo a')" a 'the call after it'
 mkdir evil; for one in cat head sh true mkfifo; do printf '#!/bin/sh\\necho evil >>"%s/evil"\\n' "$PWD" >evil/$one; chmod +x evil/$one; done; mkdir evil/bin
 same "$(PATH="$PWD/evil:$PATH" "$APP_RUN" echo a </dev/null; ls evil/evil 2>/dev/null)" a 'programs of the product at the start of PATH'
+`,
+  'variables that a script exports': `
+secret() { echo expected-42; }; export -f secret
+export calls=a slot=b each=c got=d out=e err=f in=g hit=h code=i signal=j consumed=k
+env_of_product() { "$APP_RUN" env </dev/null; }
+names='^(calls|slot|each|got|out|err|in|hit|code|signal|consumed)='
+want=$(env | grep -E "$names" | sort)
+same "$(env_of_product | grep -E "$names" | sort)" "$want" 'variables of a call'
+"$APP_RUN" env </dev/null >"$mine/env" & wait; same "$(grep -E "$names" "$mine/env" | sort)" "$want" 'variables of a call in the background'
+same "$(cat "$mine/env" <(env_of_product) | grep -c expected-42)" 0 'the text of a function'
 `,
   'who calls': `
 same "$(seq 20 | xargs -P 20 -I{} "$APP_RUN" sh -c 'echo {}; exit 0' | sort -n | tr '\\n' .)" "$(seq 20 | tr '\\n' .)" 'calls at once'

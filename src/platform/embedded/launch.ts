@@ -56,11 +56,14 @@ export const isNamedIn = (text: string, place: string): boolean =>
     .slice(1)
     .some((rest) => !/^[\w.-]/.test(rest));
 
+/** What a shell passes on. A function that the script exports (`BASH_FUNC_name%%`) has the script's text. */
+const isVariable = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const dropped = ['APP_RUN', 'SCENARIO_MODE', 'REQUIRE_LIVE', 'SCENARIO_NODE_OPTIONS', 'OLDPWD', '_'];
 const environment = ({ env }: Caller, { hidden }: LauncherPlaces, cwd: string): Record<string, string> => {
   const given: Record<string, string> = {};
   for (const [name, value = ''] of Object.entries(env))
-    if (!dropped.includes(name) && !hidden.some((place) => isNamedIn(value, place))) given[name] = value;
+    if (isVariable(name) && !dropped.includes(name) && !hidden.some((place) => isNamedIn(value, place)))
+      given[name] = value;
   const options = env['SCENARIO_NODE_OPTIONS'];
   if (options !== undefined) given['NODE_OPTIONS'] = options;
   given['PWD'] = cwd;

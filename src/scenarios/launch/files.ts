@@ -27,7 +27,8 @@ exec "$@"
 const forwarded = forwardedSignals.map((name) => name.slice(3)).join(' ');
 
 /** Hands the call to the launch server, or to the launcher of a single call. NODE_OPTIONS is the product's: it must not change the launcher.
- *  Programs are named by paths: the script may have changed PATH. */
+ *  Programs are named by paths: the script may have changed PATH. Its variables have names that no script exports: the launcher of a
+ *  single call gets them. */
 const startLauncher = (node: string, program: string, calls: string): string => `#!/bin/sh
 set +eu
 alone() {
@@ -37,49 +38,49 @@ alone() {
   fi
   exec ${quoteWord(node)} ${quoteWord(program)} "$@"
 }
-calls=${quoteWord(calls)}
-[ "$#" -gt 0 ] && [ -p "$calls/ready" ] || alone "$@"
-{ true >"$calls/wake" <"$calls/ready"; } 2>/dev/null
+app_run_calls=${quoteWord(calls)}
+[ "$#" -gt 0 ] && [ -p "$app_run_calls/ready" ] || alone "$@"
+{ true >"$app_run_calls/wake" <"$app_run_calls/ready"; } 2>/dev/null
 set -C
-slot= got=
-for each in "$calls"/[0-9]*; do
-  { true >"$each/claim"; } 2>/dev/null && slot=$each && break
+app_run_slot= app_run_got=
+for app_run_each in "$app_run_calls"/[0-9]*; do
+  { true >"$app_run_each/claim"; } 2>/dev/null && app_run_slot=$app_run_each && break
 done
-[ -n "$slot" ] || alone "$@"
-{ command exec 6<"$slot/answer" 7<"$slot/out" 8<"$slot/err" 9>"$slot/call"; } 2>/dev/null || alone "$@"
-for each in ${forwarded}; do trap "hit=1 got=$each; echo $each >&9" "$each"; done
+[ -n "$app_run_slot" ] || alone "$@"
+{ command exec 6<"$app_run_slot/answer" 7<"$app_run_slot/out" 8<"$app_run_slot/err" 9>"$app_run_slot/call"; } 2>/dev/null || alone "$@"
+for app_run_each in ${forwarded}; do trap "app_run_hit=1 app_run_got=$app_run_each; echo $app_run_each >&9" "$app_run_each"; done
 # Signals for the process group must not end these.
-{ trap '' ${forwarded}; exec "$calls/cat" <&7 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
-out=$!
-{ trap '' ${forwarded}; exec "$calls/cat" <&8 >&2 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
-err=$!
+{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&7 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+app_run_out=$!
+{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&8 >&2 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+app_run_err=$!
 exec 7<&- 8<&-
-in=
+app_run_in=
 if [ -S /proc/self/fd/0 ]; then
   exec 4<&0
-  { trap '' ${forwarded}; exec "$calls/cat" <&4 2>/dev/null >"$slot/in" 4<&- 6<&- 9>&-; } &
-  in=$!
+  { trap '' ${forwarded}; exec "$app_run_calls/cat" <&4 2>/dev/null >"$app_run_slot/in" 4<&- 6<&- 9>&-; } &
+  app_run_in=$!
 fi
 echo "$$ $#" >&9
 # A signal ends these early.
-for each in "$out" "$err"; do
-  while hit=; wait "$each"; [ -n "$hit" ]; do :; done
+for app_run_each in "$app_run_out" "$app_run_err"; do
+  while app_run_hit=; wait "$app_run_each"; [ -n "$app_run_hit" ]; do :; done
 done
-[ -z "$in" ] || kill -KILL "$in" 2>/dev/null
-while hit=; ! read -r code signal consumed <&6; do
-  [ -n "$hit" ] || { echo 'APP_RUN: the launcher was ended' >&2; exit 125; }
+[ -z "$app_run_in" ] || kill -KILL "$app_run_in" 2>/dev/null
+while app_run_hit=; ! read -r app_run_code app_run_signal app_run_consumed <&6; do
+  [ -n "$app_run_hit" ] || { echo 'APP_RUN: the launcher was ended' >&2; exit 125; }
 done
-if [ "$code" = alone ]; then
+if [ "$app_run_code" = alone ]; then
   trap - ${forwarded}
-  [ -z "$got" ] || kill -s "$got" $$
+  [ -z "$app_run_got" ] || kill -s "$app_run_got" $$
   alone "$@" 6<&- 9>&-
 fi
-[ "$consumed" = 0 ] || "$calls/head" -c "$consumed" >/dev/null
-if [ "$signal" != - ]; then
+[ "$app_run_consumed" = 0 ] || "$app_run_calls/head" -c "$app_run_consumed" >/dev/null
+if [ "$app_run_signal" != - ]; then
   trap - ${forwarded}
-  kill -s "$signal" $$
+  kill -s "$app_run_signal" $$
 fi
-exit "$code"
+exit "$app_run_code"
 `;
 
 /** Starts the launch server of the folder `calls` in the background, when it is first called. Where there is none, also when it has ended,
