@@ -112,15 +112,22 @@ export const launchEnd = (control: Socket): Promise<LaunchEnd | undefined> =>
       text += more;
       const at = text.indexOf('\n');
       if (at < 0 && text.length < 65_536) return;
-      try {
-        end = JSON.parse(text.slice(0, at)) as LaunchEnd;
-      } catch {
-        control.destroy();
-      }
+      end = endIn(text.slice(0, at));
+      if (end === undefined) control.destroy();
     });
     control.once('end', () => control.end());
     control.once('close', () => settle(end));
   });
+
+/** The broker's line, which a product can write too. */
+const endIn = (line: string): LaunchEnd | undefined => {
+  try {
+    const end = JSON.parse(line) as LaunchEnd | null;
+    return typeof end === 'object' && end !== null ? end : undefined;
+  } catch {
+    return undefined;
+  }
+};
 
 /** How the caller's process ends. */
 export type CallerEnd = {
@@ -146,13 +153,13 @@ export const callerEnd = (end: LaunchEnd | undefined, program: string, places: L
     return goneEnd;
   };
   if (end === undefined) return gone();
+  const bad = badLink(places);
+  if (bad !== undefined) leaveMark(places, 'links', bad);
   if ('failed' in end) {
     const why =
       end.failed === 'EACCES' ? 'Permission denied' : end.failed === 'ENOENT' ? 'not found' : end.failed;
     return { code: end.failed === 'ENOENT' ? 127 : 126, message: `1: ${program}: ${why}`, consumed: 0 };
   }
-  const bad = badLink(places);
-  if (bad !== undefined) leaveMark(places, 'links', bad);
   const { code, signal } = end;
   const consumed = Math.max(0, Math.floor(Number(end.consumed))) || 0;
   if (typeof code === 'number') return { code: code & 255, consumed };
@@ -171,8 +178,8 @@ export const linkTarget = (place: string): string | undefined => {
 /** A link in the product's places that leads a program of the script to the script's own files: `cmp wanted out` compares a file with
  *  itself where `out` is a link to `/proc/self/fd/3`. */
 const badLink = ({ app, temporary, hidden }: LauncherPlaces): string | undefined => {
-  const leadsAstray = (to: string): boolean =>
-    /^\/(?:proc|dev\/(?:fd|stdin))(?:\/|$)/.test(to) || hidden.some((place) => isNamedIn(to, place));
+  const isAstray = (at: string): boolean =>
+    /^\/(?:proc|dev\/(?:fd|stdin))(?:\/|$)/.test(at) || hidden.some((place) => isNamedIn(at, place));
   const folders = [temporary, app];
   let budget = 20_000;
   for (let folder = folders.pop(); folder !== undefined && budget > 0; folder = folders.pop()) {
@@ -188,8 +195,32 @@ const badLink = ({ app, temporary, hidden }: LauncherPlaces): string | undefined
       if (entry.isDirectory()) folders.push(place);
       if (!entry.isSymbolicLink()) continue;
       const to = linkTarget(place);
-      if (to !== undefined && leadsAstray(path.resolve(folder, to))) return `${place} -> ${to}`;
+      if (to !== undefined && passesOn(folder, to, isAstray)) return `${place} -> ${to}`;
     }
   }
   return undefined;
+};
+
+/** As the system: it opens nothing behind more of them. */
+const mostLinks = 40;
+
+/** Whether the way of a link in the folder leads through such a place. Its links are followed, as the system does: `/dev/fd/../root` is
+ *  not `/dev/root`, and `out -> d/fd/3` with `d -> /dev` leads to `/dev/fd/3`. */
+const passesOn = (folder: string, to: string, isAstray: (at: string) => boolean): boolean => {
+  let at = folder;
+  const rest = [to];
+  for (let followed = 0; rest.length > 0 && followed <= mostLinks; ) {
+    const [, root, part = '', more] = /^(\/?)\/*([^/]*)(.*)$/s.exec(rest.pop() as string) ?? [];
+    if (root !== '') at = '/';
+    if (more !== undefined && more.length > 0) rest.push(more.replace(/^\/+/, ''));
+    at = path.join(at, part);
+    if (isAstray(at)) return true;
+    // These lead to what the reader itself writes.
+    const next = /^\/dev\/std(?:out|err)$/.test(at) ? undefined : linkTarget(at);
+    if (next === undefined) continue;
+    followed += 1;
+    at = path.dirname(at);
+    rest.push(next);
+  }
+  return false;
 };

@@ -1,0 +1,37 @@
+/** What the side of a scenario makes of what the broker says, which a product can say too. */
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { callerEnd, launchEnd } from '../../src/platform/embedded/launch.ts';
+import { temp } from './temp.ts';
+
+test.each(['null', 'true', '1', '"x"', 'garbage', '{"code":'])(
+  'a broker that says %s has said no end',
+  async (line) => {
+    const control = new PassThrough();
+    const end = launchEnd(control as unknown as Socket);
+    control.end(`${line}\n`);
+    expect(await end).toBeUndefined();
+  },
+);
+
+test.each([
+  [{ out: '/proc/self/fd/3' }, true],
+  [{ out: '/dev/fd/../root/proc/self/fd/3' }, true],
+  [{ out: '/dev/fd/../cwd/wanted' }, true],
+  [{ out: '/usr/../dev/fd/../cwd/wanted' }, true],
+  [{ out: 'd/fd/3', d: '/dev' }, true],
+  [{ out: 'a/self/fd/3', a: 'b/proc', b: '/' }, true],
+  [{ out: 'gone', env: '/usr/bin/env', log: '/dev/stdout', loop: 'loop', sub: 'env/..', up: '..' }, false],
+])('links %j lead to the files of the scenario: %s', async (links, isAstray) => {
+  await using it = await temp();
+  const places = { socket: it.dir, app: it.at('app'), temporary: it.at('tmp'), marks: it.dir, hidden: [] };
+  for (const made of [places.app, places.temporary]) mkdirSync(made);
+  for (const [name, to] of Object.entries(links)) symlinkSync(to, it.at('tmp', name));
+  for (const end of [{ code: 0, signal: null, consumed: 0 }, { failed: 'EACCES' }])
+    callerEnd(end, 'x', places);
+  const marked = (): string => readFileSync(it.at('links'), 'utf8');
+  if (isAstray) expect(marked()).toContain(' -> ');
+  else expect(marked).toThrow('ENOENT');
+});
