@@ -1,4 +1,5 @@
 /** Answers about a run, made once for all clients that ask the same: pages ask again whenever the run has changed. */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../core/contracts/clock.ts';
 import { layout } from '../core/records/layout.ts';
 import { fileIdentity } from '../platform/files/read.ts';
@@ -35,6 +36,8 @@ type Kept = {
 
 export function openKeptAnswers(clock: Clock, closing: AbortSignal): KeptAnswers {
   const kept = new Map<string, Map<string, Kept>>();
+  // Each answer waits for it: Node prints a warning for more than ten.
+  setMaxListeners(0, closing);
   const made = (run: AskedRun, question: string, is: string, make: () => Promise<Response>): Kept => {
     const began = clock.monotonic();
     const stored = make().then(storedOf);

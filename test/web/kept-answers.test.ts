@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { layout } from '../../src/core/records/layout.ts';
+import { realClock } from '../../src/platform/clock.ts';
 import { openKeptAnswers } from '../../src/web/kept-answers.ts';
 import { temp } from '../platform/temp.ts';
 import { handClock } from '../support/clock.ts';
@@ -44,6 +45,23 @@ test('a hundred clients that ask the same are answered with one reading, byte fo
   expect(new Set(first)).toEqual(new Set(['200 1: run 1']));
   expect(await it.ask('why')).toBe('200 2: why 2');
   expect(it.made()).toBe(2);
+});
+
+test('a server with many answers prints no warning', async () => {
+  await using it = await temp();
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  const closing = new AbortController();
+  const kept = openKeptAnswers(realClock, closing.signal);
+  const run = { id: 'r', dir: it.dir };
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) => kept.answer(run, `${n}`, async () => new Response(''))),
+  );
+  closing.abort();
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
 });
 
 test('what changed is read again: a file of the run, its row, or the time', async () => {
