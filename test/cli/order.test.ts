@@ -238,6 +238,14 @@ describe('next', () => {
     expect(b.output().context_updates).not.toHaveProperty('plan.levels');
   });
 
+  test('replaces levels that the planner has recorded, where the orders are a chain here', async () => {
+    using it = folder();
+    const b = await build(it.path, [order(1), order(2, { context_files: ['f1.txt'] })]);
+    b.context({ 'plan.levels': [['WO-01', 'WO-02']] });
+    expect(await orderNext({}, b.io)).toBe(0);
+    expect(b.output().context_updates?.['plan.levels']).toEqual([]);
+  });
+
   test('without any order says where it looked, as a fault of the setup', async () => {
     using it = folder();
     const b = await build(it.path, [], null);

@@ -7,7 +7,7 @@ import type { BuildState, CurrentOrder } from '../../core/records/build.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { type AheadOptions, beginRound, type Round, withAhead } from '../ahead.ts';
 import { type Build, buildCommits, openBuild, skipApplied, writeBuildState } from '../build-state.ts';
-import { probeOf, type StepContext } from '../step-context.ts';
+import { probeOf, type StepContext, stepUpdates } from '../step-context.ts';
 import { verifyFacts } from '../verify.ts';
 import { inRun, type StepOptions } from './in-run.ts';
 
@@ -65,7 +65,9 @@ async function levelsAtFirst(
   const open = orders.map(({ order }) => order).filter(({ id }) => !done.some((one) => one.id === id));
   // Without other orders nothing of the project is looked at.
   if (open.length < 2) return {};
-  return levelsToRecord(orderLevels(open, await verifyFacts(workspace, probeOf(io))));
+  const levels = orderLevels(open, await verifyFacts(workspace, probeOf(io)));
+  // The planner has estimated them without knowing what is installed here.
+  return levelsToRecord(levels, await stepUpdates(io));
 }
 
 /** Context key of the orders of a round. */

@@ -41,6 +41,11 @@ export function planLevelsIn(context: Context): PlanLevels {
   return levels === undefined ? [] : (planLevelsSchema().safeParse(levels).data ?? []);
 }
 
-/** What is recorded of levels: nothing where no two orders can be asked for together. */
-export const levelsToRecord = (levels: PlanLevels): { readonly [levelsKey]?: string[][] } =>
-  inARow(levels) ? {} : { [levelsKey]: levels.map((level) => [...level]) };
+/** What is recorded of levels: nothing where no two orders can be asked for together, unless other levels are in the context. */
+export function levelsToRecord(
+  levels: PlanLevels,
+  recorded: Readonly<Record<string, unknown>> = {},
+): { readonly [levelsKey]?: string[][] } {
+  if (!inARow(levels)) return { [levelsKey]: levels.map((level) => [...level]) };
+  return recorded[levelsKey] === undefined ? {} : { [levelsKey]: [] };
+}
