@@ -48,7 +48,8 @@ export async function beginRound(
   { ahead = 1, askNode = '', template }: AheadOptions,
   io: CommandIo,
 ): Promise<Round | undefined> {
-  const isAskable = (io.env['FACTORY_PROMPT_ONLY'] ?? '').split(',').includes(askNode);
+  const asker = promptOnly(io).find((one) => one.startsWith(`${askNode}=`));
+  const isAskable = asker !== undefined;
   if (ahead < 2 || (!isAskable && build.state.in_a_row === true)) return undefined;
   const ready = await readyWith(place, build, next, ahead, io);
   if (ready.length < 2) return undefined;
@@ -61,11 +62,14 @@ export async function beginRound(
   for (const { order } of ready) {
     const prompt = await write({ order, attempt: 1, brief: null });
     if ('problem' in prompt) return prompt;
-    asked.push({ id: order.id, round, prompt_sha256: hashAsSent(prompt.text) });
+    asked.push({ id: order.id, round, asker, prompt_sha256: hashAsSent(prompt.text) });
     await files.write(`${inWorkspace.ordersAhead}/${asked.length}.md`, prompt.text);
   }
   return { asked };
 }
+
+/** The nodes that are sent their prompts alone, each with who answers. */
+const promptOnly = ({ env }: CommandIo): readonly string[] => (env['FACTORY_PROMPT_ONLY'] ?? '').split(',');
 
 /** `next` and orders that wait for none that is not done, at most `most`: those whose preconditions hold and that were not asked. */
 async function readyWith(
@@ -171,11 +175,14 @@ function exchangeOf(
 /** The answer to an order that was asked ahead, whose prompt at its turn is `prompt`; or why it does not count. */
 export function answerAhead(
   place: StepContext,
-  { prompt_sha256, answer }: AskedAhead,
+  { prompt_sha256, answer, asker }: AskedAhead,
   prompt: string,
+  io: CommandIo,
 ): { readonly text: string } | { readonly wasted: string } {
   if (answer === undefined || hashAsSent(prompt) !== prompt_sha256)
     return { wasted: 'its prompt was another one' };
+  if (asker !== undefined && !promptOnly(io).includes(asker))
+    return { wasted: 'another agent or model is to answer now' };
   const history = openRun(place.run.root).history();
   if (history.ok && isNoteWaiting(place, history)) return { wasted: 'a person has given a note since' };
   const found = history.ok ? exchangeOf(place, history, answer) : undefined;

@@ -1,4 +1,5 @@
 /** Opens what the nodes of a run are executed with: its agents, programs, texts and secrets. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
@@ -7,8 +8,10 @@ import { allNodes, type Graph, type Node, writtenId } from '../../core/graph.ts'
 import { asksPeople } from '../../core/human-gate.ts';
 import { agentKeyOf, asksAgents } from '../../core/pipeline.ts';
 import { historyLayout, layout } from '../../core/records/layout.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
 import { startRecordIn } from '../../core/records/visit.ts';
 import { withFlags } from '../../core/settings/typing.ts';
+import { sha256 } from '../../core/sha256.ts';
 import { withGoal } from '../../core/variables.ts';
 import { allPassed } from '../../engine/environment.ts';
 import { executeHere } from '../../engine/layers/index.ts';
@@ -61,7 +64,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     node: process.execPath,
     schema: (reference: string) => schemaOf(reference, schemas),
     agentFor,
-    promptOnly: promptOnlyIn(agentFor, manifest.replay_of === undefined ? undefined : manifest.agent.name),
+    promptOnly: promptOnlyIn(agentFor, manifest),
     historyEnv: manifest.git === undefined ? {} : historyEnvironment(history, workspace),
     watcher: live.watching(host.watcher),
     every: realEvery,
@@ -79,17 +82,20 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
   return { value, close: () => live.close() };
 }
 
-/** The nodes of a graph whose answers depend on nothing but the text of their prompt_file; computed once per graph. */
+/** The nodes of a graph whose answers depend on nothing but the text of their prompt_file, each with a hash of who answers;
+ *  computed once per graph. */
 function promptOnlyIn(
   agentFor: Run['agentFor'],
-  recorded: string | undefined,
+  { agent: chosen, replay_of }: Partial<Pick<Manifest, 'replay_of'>> & Pick<Manifest, 'agent'>,
 ): NonNullable<Run['promptOnly']> {
   // A replay may have no agents: the recorded ones answer.
   const isAlone = (node: Node): boolean => {
     const agent = agentFor(node);
     if (agent !== undefined)
       return agent.answersAlone?.(node.settings) === true || agent.preparedFor?.(node.id) === true;
-    return recorded !== undefined && answeredAlone(node.settings['agent.backend'] ?? recorded, node.settings);
+    return (
+      replay_of !== undefined && answeredAlone(node.settings['agent.backend'] ?? chosen.name, node.settings)
+    );
   };
   const known = new WeakMap<Graph, readonly string[]>();
   return (graph) => {
@@ -97,10 +103,18 @@ function promptOnlyIn(
       known.get(graph) ??
       [...graph.nodes.values()]
         .filter((node) => sendsFileAlone(graph, node) && isAlone(node))
-        .map(({ id }) => writtenId(graph, id));
+        .map((node) => `${writtenId(graph, node.id)}=${whoAnswers(node, chosen)}`);
     known.set(graph, found);
     return found;
   };
+}
+
+/** Changes with the agent, the model and the effort that answer a node. */
+function whoAnswers({ settings }: Node, chosen: Manifest['agent']): string {
+  const { name, by_provider, script, model, effort } = chosen;
+  const { 'agent.backend': agent, llm_provider, llm_model, reasoning_effort } = settings;
+  const own = [agent, llm_provider, llm_model, reasoning_effort];
+  return sha256(JSON.stringify([name, by_provider, script?.sha256, model, effort, own]));
 }
 
 const historyEnvironment = (history: string, workspace: string): Readonly<Record<string, string>> => ({

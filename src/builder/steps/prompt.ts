@@ -49,7 +49,7 @@ export const orderPrompt = (
     const prompt = await promptWriter(place, build, options.template, io)({ ...current, order });
     if ('problem' in prompt) return no('config', prompt.problem);
     await files.write(inWorkspace.orderPrompt, prompt.text);
-    const ahead = await fromAhead(place, build, { ...current, text: prompt.text });
+    const ahead = await fromAhead(place, build, { ...current, text: prompt.text }, io);
     await writeBuildState(place, { ...ahead.state, current });
     const written = `${order.id}, attempt ${attempt}: ${inWorkspace.orderPrompt} is written${ahead.note ?? ''}`;
     const updates = { 'order.attempt': attempt, 'order.stage': '', ...ahead.updates };
@@ -69,6 +69,7 @@ async function fromAhead(
   place: StepContext,
   { state, orders }: Build,
   { id, attempt, text }: { readonly id: string; readonly attempt: number; readonly text: string },
+  io: CommandIo,
 ): Promise<Ahead> {
   if (state.ahead === undefined) return { state };
   const asked = withAnswers(place, state.ahead);
@@ -84,7 +85,7 @@ async function fromAhead(
       ...ended(undefined),
       ...(one.end === 'wasted' ? { note: '; its answer asked ahead does not count' } : {}),
     };
-  const answer = answerAhead(place, one, text);
+  const answer = answerAhead(place, one, text, io);
   if ('wasted' in answer)
     return { ...ended('wasted'), note: `; its answer asked ahead does not count: ${answer.wasted}` };
   await filesInside(place.workspace).write(inWorkspace.orderProposal, answer.text);

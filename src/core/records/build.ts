@@ -29,6 +29,7 @@ const askedAheadSchema = once(() =>
   z.object({
     id: z.string(),
     round: z.int().positive().describe('The orders of a round were asked together, in this order'),
+    asker: z.string().exactOptional().describe('The node that asked, and a hash of its agent and model'),
     prompt_sha256: z.string().describe('Of the text of its first prompt, without notes of people'),
     answer: z
       .object({ node: z.string(), visit: z.int().positive(), sha256: z.string() })

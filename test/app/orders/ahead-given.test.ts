@@ -50,3 +50,15 @@ test('a recording of a build with rounds builds the same commits', async () => {
   expect([...it.visits('r2')].sort()).toEqual([...it.visits('r1')].sort());
   expect(it.asked()).toHaveLength(8);
 });
+
+test('a fork with another model asks it for what the first model was asked ahead', async () => {
+  await using it = await buildOf(threeLevels.slice(0, 3));
+  expect((await it.build()).code).toBe(0);
+  const forked = await it.fork('r1', { at: 'commit@1', runId: 'r2', model: 'gpt-4.1' });
+  expect(forked.code, forked.err).toBe(0);
+  const asked = it.server.requests.slice(3).map((one) => `${one.body?.['model']} ${orderIn(one)}`);
+  expect(asked).toEqual(['gpt-4.1 WO-02', 'gpt-4.1 WO-03']);
+  const same = await it.fork('r1', { at: 'commit@1', runId: 'r3' });
+  expect(same.code, same.err).toBe(0);
+  expect(it.asked()).toHaveLength(5);
+});
