@@ -6,8 +6,15 @@ import { sha256 } from '../core/sha256.ts';
 const mostTakenBack = 1000;
 
 /** SHA-256, hex, of the hash before (empty for the first record) and the line without its end. */
-export const linkOf = (before: string, line: Buffer): string =>
-  sha256(Buffer.concat([Buffer.from(before, 'latin1'), line]));
+export function linkOf(before: string, line: Buffer): string {
+  const size = before.length + line.length;
+  const bytes = size <= joined.length ? joined : Buffer.allocUnsafe(size);
+  line.copy(bytes, bytes.write(before, 'latin1'));
+  return sha256(bytes.subarray(0, size));
+}
+
+/** For the hash of a line and what is before it: a reader of a long journal needs no memory for each. */
+const joined = Buffer.allocUnsafe(1 << 16);
 
 /** Hashes a journal line by line, with the records that its readers count: a record of an earlier owner after one of a later
  *  owner is dropped; of two records with the same number the later owner's counts. */

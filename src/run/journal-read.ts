@@ -145,14 +145,15 @@ export function* journalLines(path: string, from: JournalPosition = beginning): 
   if (file === undefined) return;
   try {
     for (let read = from.offset; ; ) {
-      // A new buffer each time: an unfinished line is a view of it.
+      // A new buffer each time: lines are views of it.
       const buffer = Buffer.allocUnsafe(chunkBytes);
       const bytes = buffer.subarray(0, readSync(file, buffer, 0, chunkBytes, read));
       if (bytes.length === 0) break;
       read += bytes.length;
       let at = 0;
       for (let stop = bytes.indexOf(10, at); stop !== -1; stop = bytes.indexOf(10, at)) {
-        const line = Buffer.concat([...pending, bytes.subarray(at, stop)]);
+        const rest = bytes.subarray(at, stop);
+        const line = pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
         pending = [];
         end += line.length + 1;
         number += 1;
