@@ -74,6 +74,7 @@ e' </dev/null | tr '\\n' .)" a.b=cd.e. 'lines in variables and arguments'
 same "$(bash "$APP_RUN" sh -c 'echo $0; exit 3' a </dev/null; echo $?)" "$(printf 'a\\n3')" 'another shell'
 printf 'one\\ntwo\\nthree\\n' >"$mine/in"
 same "$({ "$APP_RUN" sh -c 'read x; echo got $x'; cat; } <"$mine/in" | tr '\\n' .)" 'got one.two.three.' 'a product that reads a part of a file'
+mkfifo "$mine/pipe"; (echo abc >"$mine/pipe") & same "$(timeout 20 "$APP_RUN" cat <"$mine/pipe"; echo $?)" "$(printf 'abc\\n0')" 'a pipe with a name whose writer has ended'
 waits='trap "echo bye; exit 9" TERM INT; : >"$SCENARIO_TMP/up"; while :; do sleep 0.05; done'
 until_up() { until [ -f "$SCENARIO_TMP/up" ]; do sleep 0.05; done; rm "$SCENARIO_TMP/up"; }
 "$APP_RUN" sh -c "$waits" </dev/null >"$mine/out" & pid=$!; until_up; kill -INT "$pid"; wait "$pid"; same "$? $(cat "$mine/out")" '9 bye' 'a signal that a shell ignores in the background'

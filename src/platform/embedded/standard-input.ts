@@ -31,14 +31,16 @@ export const readInput = (kind: InputKind, proc: string): Readable | undefined =
       ? fs.createReadStream('', { fd: 0, start, autoClose: false })
       : fs.createReadStream('', { fd: open(fs.constants.O_RDONLY), start });
   }
+  if (kind !== 'pipe') return undefined;
   // A separate descriptor: the script’s must stay blocking.
-  return kind === 'pipe'
-    ? new net.Socket({
-        fd: open(fs.constants.O_RDONLY | fs.constants.O_NONBLOCK),
-        readable: true,
-        writable: false,
-      })
-    : undefined;
+  const fd = open(fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
+  // Of a pipe with a name whose writers have ended before, the system tells no end until there was another writer.
+  try {
+    fs.closeSync(open(fs.constants.O_WRONLY | fs.constants.O_NONBLOCK));
+  } catch {
+    // It may only be read.
+  }
+  return new net.Socket({ fd, readable: true, writable: false });
 };
 
 /** The folder of this process below `/proc`. */
