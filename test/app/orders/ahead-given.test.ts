@@ -9,7 +9,7 @@ const checkpoint = '.factory/runs/r1/checkpoint.json';
 test('a note given while answers are asked ahead goes to the next order, which is asked again with it', async () => {
   const note = 'Write numbers in words.';
   let steer = async () => {};
-  await using it = await buildOf(threeLevels.slice(0, 4), async (request, index) => {
+  await using it = await buildOf(threeLevels.slice(0, 4), async (_request, index) => {
     if (index === 3) await steer();
     return undefined;
   });
