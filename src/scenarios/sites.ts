@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Environment, Exit } from '../core/contracts/process.ts';
 import type { Bind, Confinement } from '../core/contracts/sandbox.ts';
 import { commandEnvironment, confinedEnvironment } from '../core/policy/confinement.ts';
-import { isNamedIn } from '../platform/embedded/launch.ts';
+import { isNamedIn } from '../platform/embedded/links.ts';
 import { withoutGit } from '../platform/git.ts';
 import type { Loopback } from '../platform/sandbox/loopback.ts';
 import type { NullProduct } from './floor/null-products.ts';

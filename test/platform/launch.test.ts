@@ -1,9 +1,10 @@
 /** What the side of a scenario makes of what the broker says, which a product can say too. */
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { callerEnd, launchEnd } from '../../src/platform/embedded/launch.ts';
+import { badLink } from '../../src/platform/embedded/links.ts';
 import { temp } from './temp.ts';
 
 test.each(['null', 'true', '1', '"x"', 'garbage', '{"code":'])(
@@ -34,4 +35,25 @@ test.each([
   const marked = (): string => readFileSync(it.at('links'), 'utf8');
   if (isAstray) expect(marked()).toContain(' -> ');
   else expect(marked).toThrow('ENOENT');
+});
+
+test('a link is found among very many files, and in a folder that was looked at before', async () => {
+  await using it = await temp();
+  const places = { app: it.at('app'), temporary: it.at('tmp'), hidden: [] };
+  for (const made of [places.app, places.temporary, it.at('app', 'sub')]) mkdirSync(made);
+  for (let each = 0; each < 20_010; each += 1) writeFileSync(it.at('app', `f${each}`), '');
+  symlinkSync('/usr/bin/env', it.at('app', 'sub', 'env'));
+  expect(badLink(places)).toBeUndefined();
+  symlinkSync('/proc/self/fd/3', it.at('tmp', 'out'));
+  expect(badLink(places)).toContain('out -> /proc/self/fd/3');
+  rmSync(it.at('tmp', 'out'));
+  expect(badLink(places)).toBeUndefined();
+  symlinkSync('/proc/self/fd/3', it.at('app', 'sub', 'out'));
+  expect(badLink(places)).toContain('out -> /proc/self/fd/3');
+  // The way of a link changes although its folder does not.
+  rmSync(it.at('app', 'sub', 'out'));
+  symlinkSync('../../tmp/d/fd/3', it.at('app', 'sub', 'far'));
+  expect(badLink(places)).toBeUndefined();
+  symlinkSync('/dev', it.at('tmp', 'd'));
+  expect(badLink(places)).toContain('far -> ');
 });

@@ -17,6 +17,8 @@ export type LaunchRequest = {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Whether the program's standard output and error are one pipe, `out`. */
+  readonly oneOutput: boolean;
 };
 /** `consumed`: bytes of standard input that the product's programs have read. `failed`: the code of the system's error. */
 export type LaunchEnd =
@@ -113,7 +115,11 @@ const drain = (fd: number, to: Socket) => {
   };
 };
 
-const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, control: Socket): void => {
+const run = (
+  { argv, cwd, env, oneOutput }: LaunchRequest,
+  streams: Map<string, Socket>,
+  control: Socket,
+): void => {
   const [given = '', ...args] = argv;
   const isPath = given.includes('/') && !given.startsWith('/');
   const program = !isPath || fs.existsSync(path.join(cwd, given)) ? given : path.join(app, given);
@@ -139,7 +145,7 @@ const run = ({ argv, cwd, env }: LaunchRequest, streams: Map<string, Socket>, co
     child = spawn(program, args, {
       cwd,
       env: marked,
-      stdio: given3 as [number, number, number],
+      stdio: [stdin.reader, stdout.writer, oneOutput ? stdout.writer : stderr.writer],
       detached: true,
     });
   } catch (error) {

@@ -19,13 +19,14 @@ import {
   connectLaunch,
   forwardedSignals,
   ignore,
+  isOneOutput,
   type LauncherPlaces,
   launchEnd,
   launchRequest,
   leaveMark,
-  linkTarget,
   sendSignal,
 } from './launch.ts';
+import { linkTarget } from './links.ts';
 import { type InputKind, inputKind, isScriptsInput, lostInput, readInput } from './standard-input.ts';
 
 export type ServerPlaces = LauncherPlaces & {
@@ -130,6 +131,9 @@ const serve = (slot: Slot): void => {
     if (free <= slotsAhead / 2) makeSlots();
   });
 };
+
+/** Where the shell keeps its standard output. */
+const outputFd = '5';
 
 type Call = Caller & { readonly proc: string; readonly parent: number; readonly input: InputKind };
 
@@ -237,6 +241,7 @@ const callerOf = (id: number, count: number, inode: bigint): Call => {
     argv: read('cmdline').split('\0').slice(0, -1).slice(-count),
     env,
     folder: folder !== undefined && fs.existsSync(folder) ? folder : undefined,
+    oneOutput: isOneOutput(proc, outputFd),
   };
 };
 
@@ -251,7 +256,7 @@ const ignoresSignals = (status: string): boolean => {
 const isCopied = (proc: string, input: InputKind, parent: number): boolean =>
   input !== 'other' &&
   !(input === 'socket' && (isScriptsInput(proc, parent) || isNonBlocking(proc, '0'))) &&
-  !['1', '2'].some((fd) => isNonBlocking(proc, fd));
+  ![outputFd, '2'].some((fd) => isNonBlocking(proc, fd));
 
 const isNonBlocking = (proc: string, fd: string): boolean => {
   try {

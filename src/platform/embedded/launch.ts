@@ -1,10 +1,11 @@
 /** A launch as the side of the scenario sees it, whichever program makes it: what the broker is asked for, and how the launch ended. */
 import { randomBytes } from 'node:crypto';
-import fs, { type Dirent } from 'node:fs';
+import fs from 'node:fs';
 import net, { type Socket } from 'node:net';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { LaunchEnd, LaunchRequest } from './broker.ts';
+import { badLink, isNamedIn, linkTarget } from './links.ts';
 
 export type LauncherPlaces = {
   /** Folder of the broker's socket. */
@@ -23,6 +24,14 @@ export type Caller = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined if it cannot be read. */
   readonly folder: string | undefined;
+  /** Whether its standard output and error are one file, as after `2>&1`: of two pipes the order of what was written would be lost. */
+  readonly oneOutput: boolean;
+};
+
+/** `proc`: the folder of the caller's process in `/proc`; `output`: the descriptor of its standard output. */
+export const isOneOutput = (proc: string, output = '1'): boolean => {
+  const [out, err] = [output, '2'].map((fd) => linkTarget(path.join(proc, 'fd', fd)));
+  return out !== undefined && out === err;
 };
 
 export const ignore = (): void => {};
@@ -49,13 +58,6 @@ export const leaveMark = ({ marks }: LauncherPlaces, name: string, text = ''): v
   }
 };
 
-/** Whether a text names the place, or one below it. */
-export const isNamedIn = (text: string, place: string): boolean =>
-  text
-    .split(place)
-    .slice(1)
-    .some((rest) => !/^[\w.-]/.test(rest));
-
 /** What a shell passes on. A function that the script exports (`BASH_FUNC_name%%`) has the script's text. */
 const isVariable = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 const dropped = ['APP_RUN', 'SCENARIO_MODE', 'REQUIRE_LIVE', 'SCENARIO_NODE_OPTIONS', 'OLDPWD', '_'];
@@ -78,7 +80,8 @@ export const launchRequest = (caller: Caller, places: LauncherPlaces): LaunchReq
   const isShared = [app, temporary].some((place) => here === place || here.startsWith(`${place}/`));
   const cwd = isShared ? here : app;
   const id = randomBytes(12).toString('hex');
-  return { id, argv: caller.argv, cwd, env: environment(caller, places, cwd) };
+  const { argv, oneOutput } = caller;
+  return { id, argv, cwd, env: environment(caller, places, cwd), oneOutput };
 };
 
 export type LaunchConnections = Readonly<Record<'control' | 'input' | 'output' | 'errors', Socket>>;
@@ -165,62 +168,4 @@ export const callerEnd = (end: LaunchEnd | undefined, program: string, places: L
   if (typeof code === 'number') return { code: code & 255, consumed };
   const number = typeof signal === 'string' ? constants.signals[signal as NodeJS.Signals] : undefined;
   return number === undefined ? gone() : { code: 128 + number, signal: signal as NodeJS.Signals, consumed };
-};
-
-export const linkTarget = (place: string): string | undefined => {
-  try {
-    return fs.readlinkSync(place);
-  } catch {
-    return undefined;
-  }
-};
-
-/** A link in the product's places that leads a program of the script to the script's own files: `cmp wanted out` compares a file with
- *  itself where `out` is a link to `/proc/self/fd/3`. */
-const badLink = ({ app, temporary, hidden }: LauncherPlaces): string | undefined => {
-  const isAstray = (at: string): boolean =>
-    /^\/(?:proc|dev\/(?:fd|stdin))(?:\/|$)/.test(at) || hidden.some((place) => isNamedIn(at, place));
-  const folders = [temporary, app];
-  let budget = 20_000;
-  for (let folder = folders.pop(); folder !== undefined && budget > 0; folder = folders.pop()) {
-    let entries: Dirent[] = [];
-    try {
-      entries = fs.readdirSync(folder, { withFileTypes: true });
-    } catch {
-      // The script could not read it either.
-    }
-    budget -= entries.length;
-    for (const entry of entries) {
-      const place = path.join(folder, entry.name);
-      if (entry.isDirectory()) folders.push(place);
-      if (!entry.isSymbolicLink()) continue;
-      const to = linkTarget(place);
-      if (to !== undefined && passesOn(folder, to, isAstray)) return `${place} -> ${to}`;
-    }
-  }
-  return undefined;
-};
-
-/** As the system: it opens nothing behind more of them. */
-const mostLinks = 40;
-
-/** Whether the way of a link in the folder leads through such a place. Its links are followed, as the system does: `/dev/fd/../root` is
- *  not `/dev/root`, and `out -> d/fd/3` with `d -> /dev` leads to `/dev/fd/3`. */
-const passesOn = (folder: string, to: string, isAstray: (at: string) => boolean): boolean => {
-  let at = folder;
-  const rest = [to];
-  for (let followed = 0; rest.length > 0 && followed <= mostLinks; ) {
-    const [, root, part = '', more] = /^(\/?)\/*([^/]*)(.*)$/s.exec(rest.pop() as string) ?? [];
-    if (root !== '') at = '/';
-    if (more !== undefined && more.length > 0) rest.push(more.replace(/^\/+/, ''));
-    at = path.join(at, part);
-    if (isAstray(at)) return true;
-    // These lead to what the reader itself writes.
-    const next = /^\/dev\/std(?:out|err)$/.test(at) ? undefined : linkTarget(at);
-    if (next === undefined) continue;
-    followed += 1;
-    at = path.dirname(at);
-    rest.push(next);
-  }
-  return false;
 };

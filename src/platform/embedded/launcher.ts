@@ -8,6 +8,7 @@ import {
   connectLaunch,
   forwardedSignals,
   ignore,
+  isOneOutput,
   type LauncherPlaces,
   launchEnd,
   launchRequest,
@@ -38,7 +39,10 @@ const ownPlace = (): string | undefined => {
     return undefined;
   }
 };
-const request = launchRequest({ argv, env: process.env, folder: ownPlace() }, places);
+const request = launchRequest(
+  { argv, env: process.env, folder: ownPlace(), oneOutput: isOneOutput(selfFolder) },
+  places,
+);
 try {
   process.chdir(places.socket);
 } catch {

@@ -3,7 +3,7 @@ import fs, { type Stats } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { linkTarget } from './launch.ts';
+import { linkTarget } from './links.ts';
 
 export type InputKind = 'none' | 'null' | 'file' | 'pipe' | 'socket' | 'other';
 

@@ -28,7 +28,7 @@ const forwarded = forwardedSignals.map((name) => name.slice(3)).join(' ');
 
 /** Hands the call to the launch server, or to the launcher of a single call. NODE_OPTIONS is the product's: it must not change the launcher.
  *  Programs are named by paths: the script may have changed PATH. Its variables have names that no script exports: the launcher of a
- *  single call gets them. */
+ *  single call gets them. The server looks at 5 instead of 1, which a shell replaces while `echo` writes elsewhere. */
 const startLauncher = (node: string, program: string, calls: string): string => `#!/bin/sh
 set +eu
 alone() {
@@ -48,17 +48,18 @@ for app_run_each in "$app_run_calls"/[0-9]*; do
 done
 [ -n "$app_run_slot" ] || alone "$@"
 { command exec 6<"$app_run_slot/answer" 7<"$app_run_slot/out" 8<"$app_run_slot/err" 9>"$app_run_slot/call"; } 2>/dev/null || alone "$@"
+{ command exec 5>&1; } 2>/dev/null
 for app_run_each in ${forwarded}; do trap "app_run_hit=1 app_run_got=$app_run_each; echo $app_run_each >&9" "$app_run_each"; done
 # Signals for the process group must not end these.
-{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&7 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&7 2>/dev/null 5>&- 6<&- 7<&- 8<&- 9>&-; } &
 app_run_out=$!
-{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&8 >&2 2>/dev/null 6<&- 7<&- 8<&- 9>&-; } &
+{ trap '' ${forwarded}; exec "$app_run_calls/cat" <&8 >&2 2>/dev/null 5>&- 6<&- 7<&- 8<&- 9>&-; } &
 app_run_err=$!
 exec 7<&- 8<&-
 app_run_in=
 if [ -S /proc/self/fd/0 ]; then
   exec 4<&0
-  { trap '' ${forwarded}; exec "$app_run_calls/cat" <&4 2>/dev/null >"$app_run_slot/in" 4<&- 6<&- 9>&-; } &
+  { trap '' ${forwarded}; exec "$app_run_calls/cat" <&4 2>/dev/null >"$app_run_slot/in" 4<&- 5>&- 6<&- 9>&-; } &
   app_run_in=$!
 fi
 echo "$$ $#" >&9
@@ -73,7 +74,7 @@ done
 if [ "$app_run_code" = alone ]; then
   trap - ${forwarded}
   [ -z "$app_run_got" ] || kill -s "$app_run_got" $$
-  alone "$@" 6<&- 9>&-
+  alone "$@" 5>&- 6<&- 9>&-
 fi
 [ "$app_run_consumed" = 0 ] || "$app_run_calls/head" -c "$app_run_consumed" >/dev/null
 if [ "$app_run_signal" != - ]; then
