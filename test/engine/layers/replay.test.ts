@@ -17,7 +17,7 @@ test.for<[string, string, object | undefined, object, readonly string[]]>([
   ['a node that does nothing', 'shape=diamond', recorded, live, []],
 ])('%s', async ([, attributes, answer, outcome, events]) => {
   await using it = await temp();
-  const answers = { answer: async () => answer } as unknown as Replay;
+  const answers = { answer: async () => answer, notesGivenBy: () => [] } as unknown as Replay;
   const node = await rig(it.dir, attributes, { run: { replay: answers } });
   expect((await node.through(replay, live)).outcome).toBe(outcome);
   expect(node.events.map(({ type }) => type)).toEqual(events);
