@@ -1,8 +1,8 @@
 /** What the side of a scenario makes of what the broker says, which a product can say too. */
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { callerEnd, launchEnd } from '../../src/platform/embedded/launch.ts';
 import { badLink } from '../../src/platform/embedded/links.ts';
 import { temp } from './temp.ts';
@@ -37,10 +37,15 @@ test.each([
   else expect(marked).toThrow('ENOENT');
 });
 
-test('a link is found among very many files, and in a folder that was looked at before', async () => {
-  await using it = await temp();
+const placesIn = (it: Awaited<ReturnType<typeof temp>>) => {
   const places = { app: it.at('app'), temporary: it.at('tmp'), hidden: [] };
   for (const made of [places.app, places.temporary, it.at('app', 'sub')]) mkdirSync(made);
+  return places;
+};
+
+test('a link is found among very many files', async () => {
+  await using it = await temp();
+  const places = placesIn(it);
   for (let each = 0; each < 20_010; each += 1) writeFileSync(it.at('app', `f${each}`), '');
   symlinkSync('/usr/bin/env', it.at('app', 'sub', 'env'));
   expect(badLink(places)).toBeUndefined();
@@ -50,10 +55,25 @@ test('a link is found among very many files, and in a folder that was looked at 
   expect(badLink(places)).toBeUndefined();
   symlinkSync('/proc/self/fd/3', it.at('app', 'sub', 'out'));
   expect(badLink(places)).toContain('out -> /proc/self/fd/3');
-  // The way of a link changes although its folder does not.
-  rmSync(it.at('app', 'sub', 'out'));
-  symlinkSync('../../tmp/d/fd/3', it.at('app', 'sub', 'far'));
-  expect(badLink(places)).toBeUndefined();
-  symlinkSync('/dev', it.at('tmp', 'd'));
-  expect(badLink(places)).toContain('far -> ');
+});
+
+test('the way of a link is followed again although its folder is not read again', async () => {
+  await using it = await temp();
+  const places = placesIn(it);
+  symlinkSync('../../d/fd/3', it.at('app', 'sub', 'far'));
+  // As if the folders had not changed for some time.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  const read = vi.spyOn(fs, 'readdirSync');
+  try {
+    expect(badLink(places)).toBeUndefined();
+    expect(read).toHaveBeenCalledTimes(3);
+    expect(badLink(places)).toBeUndefined();
+    expect(read).toHaveBeenCalledTimes(3);
+    symlinkSync('/dev', it.at('d'));
+    expect(badLink(places)).toContain('far -> ');
+    expect(read).toHaveBeenCalledTimes(3);
+  } finally {
+    read.mockRestore();
+    vi.useRealTimers();
+  }
 });

@@ -26,8 +26,8 @@ type FolderEntries = {
 
 /** Of earlier calls, by path. */
 const known = new Map<string, FolderEntries>();
-/** Within this time a file system may give two changes of a folder the same time. */
-const tickMs = 100;
+/** Within this time a file system may give two changes of a folder the same time: some keep whole seconds. */
+const tickMs = 2000;
 
 /** The folders and links in a folder, which is read again only when it has changed. Undefined where the script could not read it either. */
 const entriesOf = (folder: string): FolderEntries | undefined => {
