@@ -19,6 +19,6 @@ const raised: readonly Priority[] = [
 export const highestPriority = (): Priority =>
   raised.find(({ words: [program = '', ...words] }) => {
     const { status, stderr } = spawnSync(program, [...words, 'true'], { encoding: 'utf8' });
-    // `nice` starts the program all the same where it is not allowed, and says so.
+    // `nice` starts the program all the same where it is not allowed, and prints a warning.
     return status === 0 && stderr === '';
   }) ?? usualPriority;

@@ -12,9 +12,9 @@ import type { ModelResponse } from './openai/answer.ts';
 import { type AskDeps, ask } from './openai/ask.ts';
 import type { Part, Request } from './openai/request.ts';
 import {
-  answeredAlone,
   hiddenIn,
   keyProblem,
+  needsPromptAlone,
   openaiDefaults,
   readOpenaiSettings,
   showURL,
@@ -64,7 +64,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     name: 'openai',
     describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
     threads: true,
-    answersAlone: (settings) => answeredAlone('openai', settings),
+    answersAlone: (settings) => needsPromptAlone('openai', settings),
     modelFor: (task) => task.model ?? settings.model,
     accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model, holder }),
     async work(task, signal) {

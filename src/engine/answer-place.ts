@@ -11,7 +11,7 @@ import type { BranchPlace } from './branch-places.ts';
 import type { Run } from './run-context.ts';
 
 /** Whether all nodes of a branch are such agents. */
-export const answersAlone = (
+export const onlyAnswers = (
   { agentFor }: Pick<Run, 'agentFor'>,
   graph: Graph,
   { nodes }: Pick<LaneBounds, 'nodes'>,

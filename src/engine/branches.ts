@@ -14,7 +14,7 @@ import { withGoal } from '../core/variables.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
 import { StoreTrouble, WorkspaceError } from '../platform/files/workspace-error.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
-import { answerPlace, answersAlone } from './answer-place.ts';
+import { answerPlace, onlyAnswers } from './answer-place.ts';
 import { type BranchPlace, type BranchPlaces, branchPlaces } from './branch-places.ts';
 import { canContinue, isEarly, untilOneCan } from './branch-wake.ts';
 import { openRecords } from './commit.ts';
@@ -169,8 +169,7 @@ class OpenBranches {
   /** A branch that only answers needs no checkout. */
   async #placeOf(id: string, lane: LaneBounds, snapshot: string): Promise<BranchPlace> {
     const { run } = this.#outer;
-    if (lane.call === true || !answersAlone(run, lane.graph, lane))
-      return this.#places.open(id, { snapshot });
+    if (lane.call === true || !onlyAnswers(run, lane.graph, lane)) return this.#places.open(id, { snapshot });
     const isBase = snapshot === this.#snapshot.id;
     return answerPlace(run, isBase ? this.#snapshot : await run.snapshots.load(snapshot));
   }

@@ -1,4 +1,4 @@
-/** Graphviz in a thread of its own: a large layout takes seconds, in which a server answers others. */
+/** Graphviz in another thread: a large layout takes seconds, in which a server answers others. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';

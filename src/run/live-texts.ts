@@ -153,7 +153,7 @@ export interface LiveTextReader {
   /** The texts since the last call; those of a new file only if `mayTurn` (the default). */
   read(mayTurn?: boolean): readonly ReadText[];
   /** The texts of the present file that `read` has given until now, once more, a piece of the file in memory at a time. It
-   *  answers false where the file is replaced meanwhile: then texts are missing that nobody needs any more. */
+   *  answers false where the file is replaced meanwhile: then texts are missing that are no longer needed. */
   again(): () => Generator<ReadText, boolean>;
   close(): void;
 }

@@ -106,7 +106,7 @@ test('a queued run is neither removed nor pruned', async () => {
 });
 
 test('stop says that a worker continues a run which does not run now, unless its job is held', async () => {
-  // A process of its own had the run: this one lives.
+  // Another process had the run: this one lives.
   await using it = await asking('question', true);
   const held = await it.factory(['stop', 'r']);
   expect(held).toMatchObject({ code: 0, err: '' });

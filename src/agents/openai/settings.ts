@@ -83,7 +83,7 @@ export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' |
 }
 
 /** Whether a recorded agent of this name, or of each name of a list, answers nodes with these settings from the prompt alone. */
-export const answeredAlone = (names: string, settings: Partial<NodeSettings>): boolean =>
+export const needsPromptAlone = (names: string, settings: Partial<NodeSettings>): boolean =>
   names.split(',').every((name) => name.trim() === 'openai') &&
   readOpenaiSettings({ settings }).loop === undefined;
 

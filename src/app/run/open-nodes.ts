@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAgents } from '../../agents/index.ts';
-import { answeredAlone } from '../../agents/openai/settings.ts';
+import { needsPromptAlone } from '../../agents/openai/settings.ts';
 import { allNodes, type Graph, type Node, writtenId } from '../../core/graph.ts';
 import { asksPeople } from '../../core/human-gate.ts';
 import { agentKeyOf, asksAgents } from '../../core/pipeline.ts';
@@ -94,7 +94,8 @@ function promptOnlyIn(
     if (agent !== undefined)
       return agent.answersAlone?.(node.settings) === true || agent.preparedFor?.(node.id) === true;
     return (
-      replay_of !== undefined && answeredAlone(node.settings['agent.backend'] ?? chosen.name, node.settings)
+      replay_of !== undefined &&
+      needsPromptAlone(node.settings['agent.backend'] ?? chosen.name, node.settings)
     );
   };
   const known = new WeakMap<Graph, readonly string[]>();
