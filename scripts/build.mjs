@@ -15,6 +15,8 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { build as esbuild } from 'esbuild';
 import { programTexts } from './program-text.mjs';
 
@@ -143,12 +145,16 @@ async function licenses() {
   return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
-/** What the browser loads from `factory serve`. */
+/** What the browser loads from `factory serve`: the page, the parts that it loads when they are first needed, and each file
+ *  compressed. */
 async function buildPage() {
-  await build({
+  const { metafile } = await build({
     outdir: `${out}/page`,
     bundle: true,
+    splitting: true,
     format: 'esm',
+    // The server lets browsers keep files with such a name for good.
+    chunkNames: 'part-[hash]',
     target: ['chrome123', 'firefox120', 'safari17.5'],
     minify: true,
     logLevel: 'warning',
@@ -157,7 +163,26 @@ async function buildPage() {
     entryPoints: ['main.tsx', 'app.css'].map((name) => ({ in: `src/web/page/${name}`, out: 'app' })),
   });
   await appendFile(`${out}/page/app.css`, await pictureRules());
-  for (const name of ['index.html', 'icon.svg']) await cp(`src/web/page/${name}`, `${out}/page/${name}`);
+  await cp('src/web/page/icon.svg', `${out}/page/icon.svg`);
+  await writeFile(`${out}/page/index.html`, await indexPage(metafile));
+  for (const name of await readdir(`${out}/page`)) await compress(`${out}/page/${name}`);
+}
+
+/** The page with links to what its script imports, which a browser would otherwise ask for only when it has read the script. */
+async function indexPage({ outputs }) {
+  const links = outputs[`${out}/page/app.js`].imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="/${fileOf(path)}" />\n    `);
+  const text = await readFile('src/web/page/index.html', 'utf8');
+  return text.replace('<script', `${links.join('')}<script`);
+}
+
+/** Writes what is shorter than the file next to it: the server sends that to a browser that can read it. */
+async function compress(path) {
+  const bytes = await readFile(path);
+  const all = { br: await promisify(brotliCompress)(bytes), gz: await promisify(gzip)(bytes, { level: 9 }) };
+  for (const [ending, compressed] of Object.entries(all))
+    if (compressed.length < bytes.length) await writeFile(`${path}.${ending}`, compressed);
 }
 
 /** Rules for the pictures that the page has inline, with their colours for light and dark. */

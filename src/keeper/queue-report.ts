@@ -7,13 +7,9 @@ import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
+import { needsPerson } from '../core/needs-person.ts';
 import type { QueuedJob } from '../core/records/job.ts';
-import {
-  needsPerson,
-  type QueueJobRow,
-  type QueueReport,
-  type QueueWorkerRow,
-} from '../core/records/queue-report.ts';
+import type { QueueJobRow, QueueReport, QueueWorkerRow } from '../core/records/queue-report.ts';
 import { holdsOf } from '../fleet/holds.ts';
 import { type WorkerStanding, type Workers, watchWorkers } from '../fleet/workers.ts';
 import { namesIn } from '../platform/files/read.ts';

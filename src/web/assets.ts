@@ -1,9 +1,21 @@
 /** The files of the page, as the build made them. */
 import { createHash } from 'node:crypto';
 import { extname, join } from 'node:path';
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
 import { namesIn, readPlainBytes } from '../platform/files/read.ts';
 
-type Asset = { readonly bytes: Uint8Array<ArrayBuffer>; readonly type: string; readonly etag: string };
+type Bytes = Uint8Array<ArrayBuffer>;
+type Asset = {
+  readonly bytes: Bytes;
+  readonly type: string;
+  /** The hash of `bytes`. */
+  readonly hash: string;
+  /** The same compressed, by the name of how. */
+  readonly encoded: ReadonlyMap<string, Bytes>;
+  /** Whether the name changes with the content. */
+  readonly isNamedByContent: boolean;
+};
 export type PageAssets = {
   /** By path, such as `/app.js`. */
   readonly files: ReadonlyMap<string, Asset>;
@@ -18,28 +30,70 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 };
 
+/** How files are compressed, and the ending of such a file: the shortest first. */
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
 /** Reads the page from `folder`; without one, as in a checkout that was not built, a text that explains it. */
 export function readAssets(folder: string): PageAssets {
   const files = new Map<string, Asset>();
   for (const name of namesIn(folder)) {
     const type = types[extname(name)];
-    const read = readPlainBytes(join(folder, name));
-    if (type !== undefined && read.kind === 'text') files.set(`/${name}`, asset(read.text, type));
+    const bytes = type === undefined ? undefined : bytesOf(join(folder, name));
+    if (type === undefined || bytes === undefined) continue;
+    const encoded = encodings.flatMap(([encoding, ending]): [string, Bytes][] => {
+      const compressed = bytesOf(join(folder, name + ending));
+      return compressed === undefined ? [] : [[encoding, compressed]];
+    });
+    files.set(`/${name}`, asset(bytes, type, new Map(encoded), name.startsWith('part-')));
   }
   const unbuilt = Buffer.from('The page is not built (npm run build); the API answers under /api/v1/.\n');
-  return { files, index: files.get('/index.html') ?? asset(unbuilt, 'text/plain; charset=utf-8') };
+  const index = files.get('/index.html') ?? asset(new Uint8Array(unbuilt), 'text/plain; charset=utf-8');
+  return { files, index };
 }
 
-const asset = (bytes: Buffer, type: string): Asset => ({
-  bytes: new Uint8Array(bytes),
-  type,
-  etag: `"${createHash('sha256').update(bytes).digest('base64url')}"`,
+function bytesOf(path: string): Bytes | undefined {
+  const read = readPlainBytes(path);
+  return read.kind === 'text' ? new Uint8Array(read.text) : undefined;
+}
+
+const asset = (
+  bytes: Bytes,
+  type: string,
+  encoded: ReadonlyMap<string, Bytes> = new Map(),
+  isNamedByContent = false,
+): Asset => ({
+  ...{ bytes, type, encoded, isNamedByContent },
+  hash: createHash('sha256').update(bytes).digest('base64url'),
 });
 
-/** The file for a path, or only that it has not changed. */
-export function answerAsset({ files, index }: PageAssets, path: string, known: string | undefined): Response {
-  const { bytes, type, etag } = files.get(path) ?? index;
-  const headers = { ETag: etag, 'Cache-Control': 'no-cache' };
-  if (known?.split(/\s*,\s*/).includes(etag) === true) return new Response(null, { status: 304, headers });
-  return new Response(bytes, { headers: { ...headers, 'Content-Type': type } });
+/** The file for the path of a request, compressed if the client reads that, or only that it has not changed. */
+export function answerAsset({ files, index }: PageAssets, c: Context): Response {
+  const { bytes, type, hash, encoded, isNamedByContent } = files.get(c.req.path) ?? index;
+  const encoding = accepts(c, {
+    ...{ header: 'Accept-Encoding', supports: [...encoded.keys()], default: 'identity' },
+    // Not the first that the client names: browsers name gzip before what is shorter.
+    match: (asked, { supports }) =>
+      supports.find((one) => asked.some(({ type: name, q }) => name.toLowerCase() === one && q > 0)) ??
+      'identity',
+  });
+  const compressed = encoded.get(encoding);
+  const etag = compressed === undefined ? `"${hash}"` : `"${hash}-${encoding}"`;
+  const headers = {
+    ETag: etag,
+    'Cache-Control': isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache',
+    ...(encoded.size > 0 ? { Vary: 'Accept-Encoding' } : {}),
+  };
+  // A proxy that compresses marks the tag as weak.
+  const known = c.req.header('If-None-Match')?.split(/\s*,\s*/) ?? [];
+  if (known.some((one) => one.replace(/^W\//, '') === etag))
+    return new Response(null, { status: 304, headers });
+  return new Response(compressed ?? bytes, {
+    headers: {
+      ...{ ...headers, 'Content-Type': type },
+      ...(compressed === undefined ? {} : { 'Content-Encoding': encoding }),
+    },
+  });
 }

@@ -34,8 +34,7 @@ export function webApp(web: Web, access: Access, page: PageAssets, internal: (er
   );
   app.get('*', tokenExchange(access), (c) => {
     const isAddress = addressOf(c.req.path, '').view !== 'none';
-    if (isAddress || page.files.has(c.req.path))
-      return answerAsset(page, c.req.path, c.req.header('If-None-Match'));
+    if (isAddress || page.files.has(c.req.path)) return answerAsset(page, c);
     return notFound(`there is no ${c.req.path}`, 'the page is at /, the API at /api/v1/');
   });
   app.all('*', (c) =>

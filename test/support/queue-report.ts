@@ -1,5 +1,6 @@
 /** A queue with something in every state, for views and metrics. */
-import { needsPerson, type QueueJobRow, type QueueReport } from '../../src/core/records/queue-report.ts';
+import { needsPerson } from '../../src/core/needs-person.ts';
+import type { QueueJobRow, QueueReport } from '../../src/core/records/queue-report.ts';
 
 const minute = 60_000;
 

@@ -1,13 +1,13 @@
 /** The queue as lines for people. */
 import { elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
-import {
-  needsPerson,
-  type QueueCapRow,
-  type QueueHoldRow,
-  type QueueJobRow,
-  type QueueReport,
-  type QueueScheduleRow,
-  type QueueWorkerRow,
+import { needsPerson } from '../../core/needs-person.ts';
+import type {
+  QueueCapRow,
+  QueueHoldRow,
+  QueueJobRow,
+  QueueReport,
+  QueueScheduleRow,
+  QueueWorkerRow,
 } from '../../core/records/queue-report.ts';
 import { columns, oneLine, type Paint } from './run.ts';
 

@@ -35,12 +35,6 @@ export const queueJobSchema = once(() =>
 );
 export type QueueJobRow = z.infer<ReturnType<typeof queueJobSchema>>;
 
-/** Whether the job waits for a person who has not decided that it should: one who holds or stops a job knows of it. A question with a
- *  deadline sleeps until then. */
-export const needsPerson = ({ state, reason }: Pick<QueueJobRow, 'state' | 'reason'>): boolean =>
-  (state === 'held' && (reason === 'question' || reason === 'attention')) ||
-  (state === 'later' && reason === 'question');
-
 export const queueWorkerSchema = once(() =>
   z.object({
     name: z.string(),

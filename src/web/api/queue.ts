@@ -1,6 +1,7 @@
 /** The queue: what it looks like, its changes, and metrics of it. */
 import type { Refusal } from '../../core/diagnostic.ts';
-import { needsPerson, type QueueJobRow, type QueueReport } from '../../core/records/queue-report.ts';
+import { needsPerson } from '../../core/needs-person.ts';
+import type { QueueJobRow, QueueReport } from '../../core/records/queue-report.ts';
 import { metricsResponse, scrapedMetrics } from '../metrics-app.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, type Web } from '../web.ts';

@@ -7,11 +7,13 @@ import { address, startPlaces } from './place.ts';
 import { startTheme } from './settings.ts';
 import { loadServer } from './store.ts';
 import { Dialogs } from './views/dialogs.tsx';
-import { Queue } from './views/queue.tsx';
+import { laterView } from './views/later-view.tsx';
 import { RunPage } from './views/run.tsx';
 import { Runs } from './views/runs.tsx';
 import { Shell } from './views/shell.tsx';
-import { Start } from './views/start.tsx';
+
+const Queue = laterView(() => import('./views/queue.tsx').then((part) => part.Queue));
+const Start = laterView(() => import('./views/start.tsx').then((part) => part.Start));
 
 function View() {
   const at = address.value;

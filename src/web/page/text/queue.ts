@@ -2,12 +2,12 @@
 
 import type { ShownState } from '../../../app/inspect/states.ts';
 import { localTime, usdWords } from '../../../core/amounts.ts';
-import {
-  needsPerson,
-  type QueueCapRow,
-  type QueueJobRow,
-  type QueueReport,
-  type QueueWorkerRow,
+import { needsPerson } from '../../../core/needs-person.ts';
+import type {
+  QueueCapRow,
+  QueueJobRow,
+  QueueReport,
+  QueueWorkerRow,
 } from '../../../core/records/queue-report.ts';
 import { agoText, durationText, tokensText } from './format.ts';
 

@@ -9,18 +9,20 @@ import { runAddress, selectedExecution } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { runProblem, runView, watchRun } from '../store.ts';
 import { pathOf, type RunTab } from '../text/address.ts';
-import { ChangesPanel } from './changes.tsx';
 import { CostPanel } from './costs.tsx';
 import { EventsPanel } from './events.tsx';
-import { EvidencePanel } from './evidence.tsx';
 import { GraphPanel } from './graph.tsx';
 import { Headline } from './headline.tsx';
+import { laterView } from './later-view.tsx';
 import { NodePage } from './node.tsx';
 import { Orders } from './orders.tsx';
 import { Tabs } from './parts.tsx';
 import { Splitter, split } from './splitter.tsx';
 import { SteerPanel } from './steer.tsx';
-import { TimelinePanel } from './timeline.tsx';
+
+const ChangesPanel = laterView(() => import('./changes.tsx').then((part) => part.ChangesPanel));
+const EvidencePanel = laterView(() => import('./evidence.tsx').then((part) => part.EvidencePanel));
+const TimelinePanel = laterView(() => import('./timeline.tsx').then((part) => part.TimelinePanel));
 
 const tabs: readonly { readonly id: RunTab; readonly title: string }[] = [
   { id: 'graph', title: 'Graph' },
