@@ -68,8 +68,8 @@ export async function readInputs(
     variables[name] = read.variable;
     if (read.text !== undefined) files[name] = read.text;
   }
-  const prompts = kept.prompts ?? (await frozen(graph, 'prompt', base, problems));
-  const schemas = kept.schemas ?? (await frozen(graph, 'response_schema', base, problems));
+  const prompts = await frozen(graph, 'prompt', base, problems, kept.prompts);
+  const schemas = await frozen(graph, 'response_schema', base, problems, kept.schemas);
   for (const [reference, schema] of Object.entries(schemas)) {
     const why = whyNoSchema(schema.text, isChecked(graph, reference));
     if (why !== undefined) problems.push(wrong('schema-file', `response_schema ${reference} ${why}`));
@@ -161,14 +161,15 @@ function whyNoSchema(text: string, checked: boolean): string | undefined {
     : `cannot be checked (${problem}): change that in the schema, or leave out response_check=strict`;
 }
 
-/** Files named by `key="@file"` on any node, those of called pipelines too. */
+/** Files named by `key="@file"` on any node, those of called pipelines too, besides those that an earlier run has kept. */
 async function frozen(
   graph: Graph,
   key: 'prompt' | 'response_schema',
   base: string,
   problems: Diagnostic[],
+  kept: Readonly<Record<string, Frozen>> = {},
 ): Promise<Record<string, Frozen>> {
-  const found: Record<string, Frozen> = {};
+  const found: Record<string, Frozen> = { ...kept };
   for (const node of allNodes(graph).values()) {
     const reference = node.settings[key];
     if (reference === undefined || !reference.startsWith('@') || own(found, reference) !== undefined)

@@ -1,12 +1,12 @@
 /** Reads and lints a pipeline file, and reads its run-wide attributes. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { withCalls } from '../core/calls.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { NodeModule } from '../core/contracts/own-kind.ts';
-import { type Diagnostic, hasErrors, shortText } from '../core/diagnostic.ts';
-import type { Graph, ParsedGraph } from '../core/graph.ts';
+import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
+import { type Graph, ownKindsIn, type ParsedGraph } from '../core/graph.ts';
+import { own as ownValue } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import { workdirOf } from '../core/pipeline.ts';
 import type { Manifest } from '../core/records/manifest.ts';
@@ -14,10 +14,16 @@ import { type Typed, typed } from '../core/settings/typing.ts';
 import { readGraph } from '../dot/read.ts';
 import { lint } from '../lint/index.ts';
 import type { LintOptions, WorkdirFiles } from '../lint/rule.ts';
-import { systemWords } from '../platform/files/write.ts';
-import { type CalledTree, calledTree, callsInManifest, readCalledTexts } from './called-pipelines.ts';
+import {
+  type CalledTree,
+  calledInManifest,
+  calledTree,
+  callsInManifest,
+  readCalledTexts,
+} from './called-pipelines.ts';
 import { kindsOf } from './kinds.ts';
 import { ownKindsFor, recordedTypes } from './own-kinds.ts';
+import { pipelineText } from './pipeline-text.ts';
 import { type TextsNamed, textsNamed } from './texts-named.ts';
 
 export type ReadPipeline = {
@@ -110,6 +116,26 @@ export function checkPipeline(
     text,
     textOf: (one) => (one === file ? text : undefined),
   };
+}
+
+/** Lints another text of a pipeline, with the pipelines that it calls as they are in `graph`; `prompts` has the texts of
+ *  prompt files by reference. */
+export function checkChangedText(
+  graph: Graph,
+  text: string,
+  cwd: string,
+  prompts: ReadonlyMap<string, string>,
+): ReadPipeline {
+  const { file } = graph;
+  const own = ownKindsIn(graph);
+  const { whole, diagnostics } = typedText(file, text, own);
+  if (whole === undefined) return checkPipeline(file, text, { own });
+  const { pipelines = {} } = calledInManifest(graph, cwd);
+  const root = { graph: whole.graph, folder: resolve(cwd, file, '..'), typed: typedWith(own) };
+  const tree = calledTree(root, (place) => ownValue(pipelines, place));
+  const run = withCalls(whole.graph, tree.calls);
+  const options = { prompts, calls: tree.reads, textsOf: () => ({ prompts }), run };
+  return withCalled({ ...checked(whole, diagnostics, options), text }, run, tree, options);
 }
 
 /** The graph of a run, which was linted when the run began; undefined if it cannot be read. */
@@ -239,39 +265,6 @@ function foldersIn(folder: string): readonly string[] {
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch {
     return [];
-  }
-}
-
-/** The text of a pipeline file, `path` as the user typed it, or why there is none. */
-export async function pipelineText(
-  path: string,
-  cwd: string,
-  shown = path,
-): Promise<{ text: string } | { problem: Diagnostic }> {
-  const no = (message: string, fix: string) => ({
-    problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
-  });
-  if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
-  try {
-    const file = resolve(cwd, path);
-    // Reading a pipe may block, so it must not block signals.
-    const bytes = statSync(file).isFile() ? readFileSync(file) : await readFile(file);
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { text };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      return no(
-        `there is no pipeline file ${shown}`,
-        path === '-'
-          ? 'name a .dot file; standard input is /dev/stdin'
-          : 'name a .dot file, or a pipeline that factory pipelines lists',
-      );
-    if (code === 'EISDIR') return no(`${shown} is a folder, not a pipeline file`, 'name a .dot file in it');
-    if (code === 'EACCES') return no(`${shown} may not be read`, 'check its permissions');
-    if (error instanceof TypeError)
-      return no(`${shown} is not UTF-8 text`, 'a pipeline is a Graphviz DOT text file');
-    return no(`cannot read ${shortText(shown, 200)}: ${systemWords(error)}`, 'name a .dot file');
   }
 }
 

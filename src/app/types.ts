@@ -10,6 +10,7 @@ import type { SettingFlags } from '../core/settings/run.ts';
 import type { OwnSteps } from '../engine/own-step.ts';
 import type { Called } from '../run/next-command.ts';
 import type { RunLeft } from './run/notify.ts';
+import type { SetAttribute } from './run/set-attributes.ts';
 
 /** The process that executes a run, as the run sees it. */
 export type Host = {
@@ -67,6 +68,8 @@ export type RunFlags = SettingFlags & {
   readonly takeOver?: boolean;
   /** Let agents answer where a replay has no recorded answer. */
   readonly live?: boolean;
+  /** Attributes of nodes that a fork sets. */
+  readonly set?: readonly SetAttribute[];
   /** Texts that the run keeps, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

@@ -2,7 +2,7 @@
 
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { pipelineText } from '../app/read-pipeline.ts';
+import { pipelineText } from '../app/pipeline-text.ts';
 import { wrong } from '../core/diagnostic.ts';
 import { printGraph } from '../dot/format.ts';
 import { readGraph } from '../dot/read.ts';

@@ -15,6 +15,7 @@ import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { openView, type View } from './report/live.ts';
 import { report } from './run.ts';
+import { setAttributesOf } from './set-texts.ts';
 import type { VerbResult } from './verb.ts';
 
 export type ForkOptions = Omit<
@@ -24,6 +25,7 @@ export type ForkOptions = Omit<
   readonly at?: Point;
   readonly before?: boolean;
   readonly pipeline?: string;
+  readonly set?: readonly string[];
 };
 
 /** Forks a run and runs the new one to its end. */
@@ -36,6 +38,8 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
   if (options.at === undefined)
     return usage('--at is missing', `for example: factory fork ${quoteWord(run)}${runs} --at NODE@VISIT`);
+  const set = await setAttributesOf(options.set ?? [], io.cwd);
+  if ('problems' in set) return set;
   const where = await copyTarget(run, options, io);
   if ('problems' in where) return where;
   const { dir } = where;
@@ -52,7 +56,7 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
   const host = hostOf(io, view, options);
-  return forkRun(dir, moment, graph, where, flagsOf(options), host);
+  return forkRun(dir, moment, graph, where, { ...flagsOf(options), set: set.attributes }, host);
 }
 
 /** The run that is named, and the directory and id of the new run that copies from it. */

@@ -69,12 +69,20 @@ const runVerbs: readonly (Verb | Group)[] = [
   {
     usage: 'fork <run>',
     about: 'Fork a run from a checkpoint of an existing run',
-    examples: ['fork latest --at check@2 --before'],
+    examples: [
+      'fork latest --at check@2 --before',
+      'fork latest --at plan --before --set plan.prompt=@better.md',
+    ],
     exits: exitsOfRun,
     options: () => [
       option('--at <node[@visit]>', 'after that execution (default: the latest of the node)', point('--at')),
       option('--before', 'before that execution, which then runs again'),
       option('--pipeline <file>', 'use this changed pipeline and its prompts', notEmpty),
+      option(
+        '--set <node.attribute=text>',
+        'give a node another prompt, command, llm_model, … (or NODE.ATTRIBUTE=@FILE); repeatable',
+        repeatable,
+      ),
       runIdOption('id of the new run (default: a ULID)'),
       runsdir(
         'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',

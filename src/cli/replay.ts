@@ -1,12 +1,9 @@
 /** `factory replay`: repeats a run from its record, and on request compares the two. */
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { replayRun } from '../app/run/index.ts';
 import type { Finished } from '../app/types.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { Point } from '../core/records/names.ts';
-import { isMissing, systemWords } from '../platform/files/write.ts';
 import { replayNormalForm } from '../run/answers.ts';
 import { type ComparedRun, compareRuns, differenceText } from '../run/compare-runs.ts';
 import { openRun } from '../run/open-run.ts';
@@ -16,11 +13,11 @@ import { copyTarget, type ForkOptions } from './fork.ts';
 import { flagOfOption } from './options.ts';
 import { openView } from './report/live.ts';
 import { report } from './run.ts';
+import { setText } from './set-texts.ts';
 import type { VerbResult } from './verb.ts';
 
 export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
   readonly from?: Point;
-  readonly set?: readonly string[];
   readonly check?: boolean;
   readonly runTools?: boolean;
 };
@@ -67,27 +64,11 @@ async function promptsOf(
       );
     if (Object.hasOwn(texts, node))
       return usage(`--set prompt.${node} is given twice`, 'leave out one of them');
-    const text = value.startsWith('@') ? await promptFile(resolve(cwd, value.slice(1))) : { text: value };
-    if ('why' in text)
-      return usage(`--set prompt.${node}: ${text.why}`, 'the path is relative to the current directory');
-    texts[node] = text.text;
+    const given = await setText(`prompt.${node}`, value, cwd);
+    if ('problems' in given) return given;
+    texts[node] = given.text;
   }
   return { texts };
-}
-
-async function promptFile(path: string): Promise<{ readonly text: string } | { readonly why: string }> {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
-    return { text: text.replace(/\r?\n$/, '') };
-  } catch (error) {
-    const why =
-      error instanceof TypeError
-        ? 'it is not UTF-8 text'
-        : isMissing(error)
-          ? 'there is no such file'
-          : systemWords(error);
-    return { why: `${path} cannot be read: ${why}` };
-  }
 }
 
 /** Compares the executions of the new run with those of the recorded one and prints the result. */

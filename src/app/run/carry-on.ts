@@ -12,6 +12,7 @@ import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { typesOfRun } from '../own-kinds.ts';
 import { storedGraph } from '../read-pipeline.ts';
+import { textsNamed } from '../texts-named.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
 import { awaitAnswer } from './await-answer.ts';
 import { completeResult, unreportedEnd } from './complete-run.ts';
@@ -21,6 +22,7 @@ import { missingNext } from './nodes-ahead.ts';
 import { changedFork } from './open-forks.ts';
 import { finishedRun } from './run-end.ts';
 import { checkRunOwner } from './run-state.ts';
+import { type GraphWithAttributes, setIn, withAttributes } from './set-attributes.ts';
 import { type WatchedHost, watchStops } from './stop-watch.ts';
 import { type TermsRequest, termsOf, withTerms } from './terms.ts';
 import { type AddedNode, addedBefore, checkUnchangedInputs, editedAfterwards } from './unchanged-inputs.ts';
@@ -156,7 +158,9 @@ async function textsNow(
   const accepts = flags.acceptChanges && manifest.replay_of === undefined;
   if (accepts && graph === undefined)
     host.log('warn', 'the run keeps its texts: the pipeline file cannot be read');
-  const changed = accepts ? graph : undefined;
+  const accepted = accepts && graph !== undefined ? await withKept(manifest, stored, graph, host) : undefined;
+  if (accepted !== undefined && 'problems' in accepted) return accepted;
+  const changed = accepted?.graph;
   const current = changed ?? stored;
   if (current === undefined)
     return refused('resume-pipeline', 'the pipeline of this run cannot be read', 'start a new run');
@@ -187,6 +191,18 @@ async function textsNow(
   for (const added of addedBefore(stored, changed, checkpoint))
     host.log('warn', passedBy(added, changed, runDir, host));
   return { current, inputs: fresh, fresh };
+}
+
+/** The changed pipeline with the attributes that the run was forked with. */
+async function withKept(
+  { forked_from: from }: Manifest,
+  stored: Graph | undefined,
+  graph: Graph,
+  { cwd }: Host,
+): Promise<GraphWithAttributes | Refusal> {
+  const sets = stored === undefined ? [] : setIn(stored, from?.set ?? []);
+  const { prompts = new Map() } = sets.length === 0 ? {} : await textsNamed(graph, cwd);
+  return withAttributes(graph, sets, { cwd, prompts });
 }
 
 /** The change of a finished node has no effect: how to run it again with its new text. */

@@ -21,6 +21,7 @@ import type { Host, RunFlags } from '../types.ts';
 import type { RunSeed } from './create.ts';
 import { runSeed } from './run-seed.ts';
 import { changedIn } from './run-state.ts';
+import { withStatements } from './set-attributes.ts';
 
 export type ReplayRequest = {
   /** The first execution to replay; undefined for the whole run. */
@@ -148,10 +149,8 @@ function withPrompts(
     const problem = promptProblem(graph, id, text);
     if (problem !== undefined) return refused('usage', `--set prompt.${id}: ${problem.what}`, problem.fix);
   }
-  const statements = entries.map(([id, text]) => `  ${id} [prompt="${quoted(text)}"]\n`).join('');
-  const { text } = manifest.pipeline;
-  const at = text.lastIndexOf('}');
-  const whole = `${text.slice(0, at)}\n${statements}${text.slice(at)}`;
+  const statements = entries.map(([id, text]) => [id, 'prompt', text] as const);
+  const whole = withStatements(manifest.pipeline.text, statements, 'factory replay --set');
   const { graph: own, found, counts } = checkPipeline(graph.file, whole, { own: ownKindsIn(graph) });
   const changed = own && withStoredCalls(own, manifest, ownKindsIn(graph));
   if (own === undefined && counts !== undefined)
@@ -195,6 +194,3 @@ function promptProblem(
   if (text.startsWith('@')) return { what: 'a prompt cannot begin with "@"', fix };
   return text.trim() === '' ? { what: 'the text is empty', fix } : undefined;
 }
-
-const quoted = (text: string): string =>
-  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\r', '\\r');

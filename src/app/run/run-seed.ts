@@ -1,8 +1,8 @@
 /** The seed of a run that begins at a checkpoint of another run, which is only read. */
 import { dirname, resolve } from 'node:path';
 import { regionsOf } from '../../core/branches.ts';
-import { type Refusal, refused } from '../../core/diagnostic.ts';
-import { branchesOf } from '../../core/fork.ts';
+import { placedMessage, type Refusal, refused } from '../../core/diagnostic.ts';
+import { branchesOf, nextNodes } from '../../core/fork.ts';
 import { type Graph, graphWith, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { buildsHistory, goalOf } from '../../core/pipeline.ts';
@@ -18,11 +18,13 @@ import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { typesOfRun } from '../own-kinds.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
+import { textsNamed } from '../texts-named.ts';
 import type { Host, RunFlags } from '../types.ts';
 import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
 import { copyRun, sealAgain } from './copy-run.ts';
 import type { RunSeed } from './create.ts';
 import { missingNext } from './nodes-ahead.ts';
+import { withAttributes } from './set-attributes.ts';
 import type { RunTerms } from './terms.ts';
 
 /** The answers that a replay gets from the record of another run. */
@@ -51,13 +53,16 @@ export async function runSeed(
   const given = answers?.graph ?? graph;
   const types = given === undefined ? await typesOfRun(old, host, true) : { own: [] };
   if ('problems' in types) return types;
-  const current = given ?? storedGraphInPlace(old, types.own);
-  if (current === undefined)
+  const before = given ?? storedGraphInPlace(old, types.own);
+  if (before === undefined)
     return refused(
       'fork-pipeline',
       `the pipeline in the manifest of run ${old.run_id} cannot be read`,
       'name a pipeline file with --pipeline',
     );
+  const changed = withAttributes(before, flags.set ?? [], { cwd, prompts: await promptsOf(old, graph, cwd) });
+  if ('problems' in changed) return changed;
+  const { graph: current, names: set } = changed;
   const unforkable = forkProblem(old, moment, current);
   if (unforkable !== undefined) return unforkable;
   const inputs = await inputsOf(old, runDir, graph, current, flags, cwd);
@@ -68,7 +73,9 @@ export async function runSeed(
   if (!history.ok) return refused('run-files', history.why);
   const { sealed } = opened;
   const from = { old, runDir: resolve(runDir), moment, history, answers };
-  const prefix: Prefix = { ...from, inputs, graph, current, flags, cwd, env, sealed };
+  const prefix: Prefix = { ...from, inputs, graph, set, current, flags, cwd, env, sealed };
+  for (const { message, place } of changed.warnings) host.log('warn', placedMessage(message, place));
+  for (const name of idleSettings(set, moment)) host.log('warn', name);
   return {
     graph: current,
     former: { runDir, manifest: old },
@@ -94,6 +101,8 @@ type Prefix = {
   readonly answers: RecordedAnswers | undefined;
   readonly inputs: Inputs;
   readonly graph: Graph | undefined;
+  /** `NODE.ATTRIBUTE` that the new run has set. */
+  readonly set: readonly string[];
   readonly current: Graph;
   readonly flags: RunFlags;
   readonly cwd: string;
@@ -134,12 +143,20 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
 }
 
 /** Where the new run comes from. */
-function originOf({ old, runDir, moment, answers, inputs, graph, flags, cwd }: Prefix, { facts }: RunTerms) {
-  const changed = changesOf(old, facts, inputs, flags, Object.keys(answers?.replayOf.prompts ?? {}));
+function originOf(prefix: Prefix, { facts }: RunTerms) {
+  const { old, runDir, moment, answers, inputs, graph, flags, cwd } = prefix;
+  const prompts = Object.keys(answers?.replayOf.prompts ?? {});
+  const replaced = [...prompts.map((node) => `prompt ${node}`), ...prefix.set.map((name) => `set ${name}`)];
+  const changed = changesOf(old, facts, inputs, flags, { replaced, file: graph !== undefined });
   const { records, before } = moment;
   const { node, visit } = moment.visit;
   const at = { node, visit, before, seq: records.length, sha256: hashOfRecords(records) };
-  const forked: ForkedFrom = { run_id: old.run_id, run_dir: runDir, ...at, changed };
+  // Another pipeline has nothing of what was set before.
+  const set = [...new Set([...(graph === undefined ? (old.forked_from?.set ?? []) : []), ...prefix.set])];
+  const forked: ForkedFrom = {
+    ...{ run_id: old.run_id, run_dir: runDir, ...at, changed },
+    ...(set.length === 0 ? {} : { set }),
+  };
   const link = isFork(answers) ? forked : old.forked_from;
   const { pipeline_path, pipeline_file, original_workdir, base_commit, workdir_kind, git } = old;
   return {
@@ -222,6 +239,29 @@ function bundledScript(graph: Graph, cwd: string): string | undefined {
   return path === undefined ? undefined : resolve(cwd, graph.file, '..', path);
 }
 
+/** The texts of the prompt files that the new run begins with, by reference. */
+const promptsOf = async (
+  old: Manifest,
+  graph: Graph | undefined,
+  cwd: string,
+): Promise<ReadonlyMap<string, string>> =>
+  (graph === undefined ? undefined : (await textsNamed(graph, cwd)).prompts) ??
+  new Map(Object.entries(old.prompts).map(([reference, { text }]) => [reference, text]));
+
+/** Says of attributes that are set for a node which has run that its executions stay, unless it runs again next. */
+function idleSettings(set: readonly string[], { records, visit, before }: Moment): readonly string[] {
+  const state = stateAfter(records);
+  const next = nextNodes(state).map(({ node }) => node);
+  return set.flatMap((name) => {
+    const node = name.slice(0, name.indexOf('.'));
+    if ((own(state.visits, node) ?? 0) === 0 || next.includes(node)) return [];
+    const at = momentText({ ...visit, before });
+    return [
+      `--set ${name}: node "${node}" has run ${at}, and what it did stays; to run it again first: --at ${node} --before`,
+    ];
+  });
+}
+
 /** The inputs that the run keeps, with those given by flag in their place. */
 async function inputsOf(
   old: Manifest,
@@ -268,13 +308,14 @@ function newTexts(old: Manifest, inputs: Inputs, inherited: boolean): (stored: s
   return (stored) => changed.includes(stored);
 }
 
-/** How the new run differs from the other one, for its manifest. `replaced`: nodes with another prompt than the pipeline's. */
+/** How the new run differs from the other one, for its manifest. `replaced`: what was replaced in the pipeline, in words; `file`: the
+ *  pipeline is that of another file. */
 function changesOf(
   old: Manifest,
   now: RunTerms['facts'],
   inputs: Inputs,
   flags: RunFlags,
-  replaced: readonly string[],
+  { replaced, file }: { readonly replaced: readonly string[]; readonly file: boolean },
 ): string[] {
   // Their order is that of the nodes.
   const hashes = (texts: Readonly<Record<string, { readonly sha256: string | null }>> = {}) =>
@@ -287,7 +328,7 @@ function changesOf(
   ];
   const names = new Set([...Object.keys(old.variables), ...Object.keys(inputs.variables)]);
   const compared: [string, unknown, unknown][] = [
-    ...(replaced.length > 0 ? [] : [['pipeline', pipelines(old), pipelines(now)] as const]),
+    ...(replaced.length > 0 && !file ? [] : [['pipeline', pipelines(old), pipelines(now)] as const]),
     ['prompts', hashes(old.prompts), hashes(now.prompts)],
     ['schemas', hashes(old.schemas), hashes(now.schemas)],
     ...[...names].map((name) => [`var ${name}`, old.variables[name], inputs.variables[name]] as const),
@@ -301,7 +342,7 @@ function changesOf(
     ['env_pass', [], (flags.env_pass ?? []).filter((name) => !old.env_pass.includes(name))],
   ].map(([what, was, is]) => [String(what), was, is]);
   return [
-    ...replaced.map((node) => `prompt ${node}`),
+    ...replaced,
     ...compared.flatMap(([what, was, is]) => (JSON.stringify(was) === JSON.stringify(is) ? [] : [what])),
   ];
 }

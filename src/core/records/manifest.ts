@@ -49,14 +49,24 @@ export const forkedFromSchema = once(() =>
     sha256: hash().describe('Of those records as the forked run has them, a line each'),
     changed: z
       .array(z.string())
-      .describe('What differs from the forked run: pipeline, var NAME, agent, script, model, effort, …'),
+      .describe(
+        'What differs from the forked run: pipeline, set NODE.ATTRIBUTE, var NAME, agent, script, model, …',
+      ),
+    set: z
+      .array(z.string())
+      .exactOptional()
+      .describe(
+        '`NODE.ATTRIBUTE` that this fork or one before it has set: their values are at the end of the text of the pipeline',
+      ),
   }),
 );
 export type ForkedFrom = z.infer<ReturnType<typeof forkedFromSchema>>;
 
-/** Whether a run keeps the pipeline and prompts that it was forked with, though their files may have changed since. */
+/** Whether a run keeps the pipeline and prompts that it was forked with, though their files may have changed since, or never had
+ *  what the fork has set. */
 export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: ForkedFrom }): boolean =>
-  from !== undefined && !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what));
+  from !== undefined &&
+  (from.set !== undefined || !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what)));
 
 /** The run whose record answers in a replay. */
 const replayOfSchema = once(() =>
