@@ -105,7 +105,7 @@ async function answer(
     return json(response, { files: [{ path: 'docs/spec.md', bytes: 1200 }], more: false });
   if (path.startsWith('/api/'))
     return json(response, { code: 'not-found', message: 'no such run', fix: '' }, 404);
-  const name = /^\/(app\.js|app\.css|icon\.svg)$/.exec(path)?.[1] ?? 'index.html';
+  const name = /^\/(\w+(?:-\w+)?\.(?:js|css|svg))$/.exec(path)?.[1] ?? 'index.html';
   response.setHeader('Content-Type', types[name.split('.').at(-1) ?? ''] ?? '');
   return response.end(readFileSync(join(page, name)));
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
@@ -8,33 +8,6 @@ import { describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const { version, platform, arch, execPath } = process;
 const cache = `program-${[version, platform, arch, statSync(execPath).size].join('-')}.cache`;
-
-describe('the built page', () => {
-  const page = join(root, 'dist/page');
-  const bytesOverTheWire = (name: string): number =>
-    statSync(join(page, existsSync(join(page, `${name}.gz`)) ? `${name}.gz` : name)).size;
-  const index = readFileSync(join(page, 'index.html'), 'utf8');
-  const first = [...index.matchAll(/(?:href|src)="\/([^"]+)"/g)].map(([, name = '']) => name);
-
-  it('loads at most 80 kB, compressed, before it shows its first view', () => {
-    const sizes = ['index.html', ...first].map(bytesOverTheWire);
-    expect(sizes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(80_000);
-  });
-
-  it('names every file that its script needs at once, so that the browser asks for all together', () => {
-    const needed = new Set<string>();
-    const addImportsOf = (name: string): void => {
-      if (needed.has(name)) return;
-      needed.add(name);
-      const text = readFileSync(join(page, name), 'utf8');
-      for (const [, other = ''] of text.matchAll(/\bimport(?:[^"'()]*?from)?"\.\/([^"]+)"/g))
-        addImportsOf(other);
-    };
-    addImportsOf('app.js');
-    expect([...needed].filter((name) => !first.includes(name))).toEqual([]);
-    expect(needed.size).toBeGreaterThan(1);
-  });
-});
 
 describe('the built program', () => {
   it('includes a code cache that V8 accepts', () => {
