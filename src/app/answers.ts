@@ -51,6 +51,10 @@ const filePatchSchema = once(() =>
     removed: z.int().describe('Lines'),
     cut: z.boolean().describe('True: only the beginning of the patch'),
     why_not: z.string().describe('Why there is no patch; else empty'),
+    by: z
+      .string()
+      .nullable()
+      .describe('`NODE@VISIT` that changed it last, of those in question; null if none is known'),
   }),
 );
 export type FilePatch = z.infer<ReturnType<typeof filePatchSchema>>;

@@ -12,6 +12,7 @@ import { openRun, type RunReader } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import type { Entry, Snapshots } from '../workspace/snapshot.ts';
 import type { ChangeList, FilePatch, PathFacts } from './answers.ts';
+import { changeWriters } from './change-writers.ts';
 import {
   findMoments,
   isProduct,
@@ -75,6 +76,7 @@ async function listOf(
     if (error instanceof GitError) return error.message;
     throw error;
   });
+  const writers = await changeWriters(reader.dir, records, moments, new Set(shown.map(({ path }) => path)));
   // Unlike records, the files of a workspace keep what a node that was given a secret has written.
   const mask = masker(textsToMask(env));
   return {
@@ -87,7 +89,7 @@ async function listOf(
     })),
     files: shown.map((one) => {
       const change = shownChange(one, made, withheld.has(one.path));
-      return { ...change, patch: mask(change.patch) };
+      return { ...change, patch: mask(change.patch), by: writers.get(one.path) ?? null };
     }),
     more: ours.length - shown.length,
     left_out: all.filter((one) => !isProduct(one.path)).length,
@@ -155,7 +157,11 @@ const whys = {
 } as const;
 
 /** `made`: the patches, or why there are none. */
-function shownChange(change: PathChange, made: FilePatches | string, withheld: boolean): FilePatch {
+function shownChange(
+  change: PathChange,
+  made: FilePatches | string,
+  withheld: boolean,
+): Omit<FilePatch, 'by'> {
   const { path, what, before, after } = change;
   const failed = typeof made === 'string';
   const patch = failed ? undefined : made.patches.get(path);

@@ -19,7 +19,12 @@ export type MomentNames = {
 };
 
 /** A moment of the run: its words, and the snapshot of the workspace. */
-type NamedMoment = { readonly words: string; readonly snapshot: string };
+type NamedMoment = {
+  readonly words: string;
+  readonly snapshot: string;
+  /** Number of the last line of the journal before it; undefined for a snapshot that was named. */
+  readonly line?: number;
+};
 export type TwoMoments = { readonly from: NamedMoment; readonly to: NamedMoment };
 
 /** The two moments that the names mean. */
@@ -42,7 +47,8 @@ export function findMoments(
     const there = findMoment(records, point, before);
     if (!there.ok) return refused('no-visit', `run ${runId}: ${there.why}`, there.fix);
     const { node, visit } = there.visit;
-    return { words: momentText({ node, visit, before }), snapshot: there.snapshot };
+    const line = there.visit.seq - (before ? 1 : 0);
+    return { words: momentText({ node, visit, before }), snapshot: there.snapshot, line };
   };
   const first = at ?? from;
   const last = at ?? to;
@@ -57,7 +63,9 @@ export function findMoments(
 
 function beginningOf(records: readonly RunRecord[]): NamedMoment | undefined {
   const [first] = records;
-  return first?.type === 'Start' ? { words: 'as it began', snapshot: first.snapshot } : undefined;
+  return first?.type === 'Start'
+    ? { words: 'as it began', snapshot: first.snapshot, line: first.seq }
+    : undefined;
 }
 
 const latestOf = ({ snapshot }: Checkpoint): NamedMoment | undefined =>

@@ -458,6 +458,7 @@ export const madeChanges: ChangeList = {
       removed: 1,
       cut: true,
       why_not: '',
+      by: 'apply@2',
     },
     {
       path: 'logo.png',
@@ -468,6 +469,7 @@ export const madeChanges: ChangeList = {
       removed: 0,
       cut: false,
       why_not: 'not a text',
+      by: null,
     },
   ],
   more: 0,

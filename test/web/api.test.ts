@@ -104,6 +104,15 @@ test('a file of an execution comes in parts, raw, or whole as a download', async
   ).toBe(whole.slice(0, 4));
 });
 
+test.each([
+  [{}, 'change@1'],
+  [{ to: 'make' }, 'make@1'],
+  [{ from: 'make' }, 'change@1'],
+])('a changed file names the execution that changed it last between the moments %j', async (query, by) => {
+  const { files } = await client.changes({ params: { id: 'done' }, query });
+  expect(files.find(({ path }) => path === 'a.txt')?.by).toBe(by);
+});
+
 test('the changes of a run and of an execution are patches per file', async () => {
   const all = await client.changes({ params: { id: 'done' } });
   expect(all.files.map(({ path, what, added, removed }) => ({ path, what, added, removed }))).toEqual([

@@ -1,12 +1,10 @@
 /** One execution of a node as a view: its texts, changes, edges and files. */
 import { lstatSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import * as z from 'zod';
 import type { Environment } from '../../core/contracts/process.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
 import { isExecutableType } from '../../core/graph.ts';
-import { once } from '../../core/once.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
@@ -18,6 +16,7 @@ import { spokenCommand } from '../../run/evidence.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
+import { changesIn } from './execution-changes.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
@@ -175,18 +174,6 @@ function contextOf(visit: VisitRecord | undefined, withheld: boolean): Execution
     !withheld || key.startsWith('last_failure.') || key === 'outcome';
   return { set: Object.fromEntries(Object.entries(set).filter(isShown)), unset };
 }
-
-const changesSchema = once(() => {
-  const paths = z.array(z.string()).catch([]);
-  return z.object({ created: paths, modified: paths, deleted: paths });
-});
-
-const changesIn = (path: string): ExecutionView['changes'] =>
-  changesSchema().safeParse(isPlain(path) ? jsonOf(path) : undefined).data ?? {
-    created: [],
-    modified: [],
-    deleted: [],
-  };
 
 /** What confined the programs of an execution; null for one that started none. */
 async function sandboxOf(reader: RunReader, row: ExecutionRow): Promise<string | null> {
