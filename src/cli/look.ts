@@ -45,6 +45,14 @@ export const lookVerbs: readonly Verb[] = [
     load: async () => (await import('./why.ts')).whyCommand,
   },
   {
+    usage: 'compare <run> <run>',
+    about: 'Compare two runs: where their ways part, outcomes, time, cost and changed files',
+    examples: ['compare latest 01JCK0M8ZT'],
+    exits: { 0: 'whether they differ or not' },
+    options: () => looking('print it as JSON'),
+    load: async () => (await import('./compare.ts')).compareCommand,
+  },
+  {
     usage: 'logs <run>',
     about: 'Print the events of a run, finished or running',
     examples: ['logs latest -f --output'],

@@ -15,10 +15,11 @@ export const resumeArguments = (run: string, { limits, ...flags }: ResumeBody): 
   ...flagWords({ ...flags, ...limits }),
 ];
 
-export const forkArguments = (run: string, { at, before }: ForkBody): readonly string[] => [
+export const forkArguments = (run: string, { at, before, set = {} }: ForkBody): readonly string[] => [
   'fork',
   run,
   ...flagWords({ at, before }),
+  ...Object.entries(set).map(([name, text]) => `--set=${name}=${text}`),
 ];
 
 export const moveArguments = (run: string, { to, ...flags }: MoveBody): readonly string[] => [

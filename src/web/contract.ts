@@ -149,10 +149,23 @@ const pointText = once(() =>
     .describe('`NODE@VISIT`, or `NODE` for its latest execution'),
 );
 
+/** Characters: all of a request are one argument of a program. */
+const longestSetting = 40_000;
+
 export const forkBodySchema = once(() =>
   z.strictObject({
     at: pointText(),
     before: z.boolean().default(true).describe('True: that execution runs again'),
+    set: z
+      .record(
+        z.string().regex(/^[A-Za-z_][\w.]*$/, 'is not NODE.ATTRIBUTE'),
+        z
+          .string()
+          .max(longestSetting)
+          .refine((text) => !text.startsWith('@'), 'cannot begin with @'),
+      )
+      .exactOptional()
+      .describe('Texts for attributes of nodes, by `NODE.ATTRIBUTE`, as `--set`; files cannot be named'),
   }),
 );
 export type ForkBody = z.infer<ReturnType<typeof forkBodySchema>>;
@@ -224,6 +237,12 @@ export const changesQuery = once(() =>
     from: pointText().exactOptional().describe('From after that execution; default the beginning'),
     to: pointText().exactOptional().describe('To after that execution; default the latest'),
     path: z.string().exactOptional().describe('Only this file, with a patch of up to 4 MiB'),
+  }),
+);
+export const compareQuery = once(() =>
+  z.object({
+    a: runId().describe('Id of a run'),
+    b: runId().describe('Id of the run that it is compared with'),
   }),
 );
 export const eventsQuery = once(() =>

@@ -1,6 +1,7 @@
 /** The API as an OpenAPI 3.1 document, made from the table of routes. */
 import * as z from 'zod';
 import * as answers from '../app/answers.ts';
+import { runComparisonSchema } from '../app/compare/shape.ts';
 import * as shapes from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
@@ -17,6 +18,7 @@ const named = {
   WhyReport: answers.whyReportSchema,
   RunList: answers.runListSchema,
   ChangeList: answers.changeListSchema,
+  RunComparison: runComparisonSchema,
   StoredEvent: answers.storedEventSchema,
   EventPage: answers.eventPageSchema,
   LiveText: contract.shownLiveSchema,

@@ -2,6 +2,7 @@
  *  made from this table. */
 import type * as z from 'zod';
 import * as answers from '../app/answers.ts';
+import { runComparisonSchema } from '../app/compare/shape.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import * as contract from './contract.ts';
@@ -80,6 +81,13 @@ export const routes = {
     params: run,
     query: contract.changesQuery,
     answers: answers.changeListSchema,
+  },
+  compare: {
+    method: 'get',
+    path: '/api/v1/compare',
+    about: 'Two runs side by side: where their ways part, outcomes, time, cost and changed files',
+    query: contract.compareQuery,
+    answers: runComparisonSchema,
   },
   events: {
     method: 'get',

@@ -404,6 +404,7 @@ export function madeExecution(row: ExecutionRow, output: string): ExecutionView 
     schema_version: 1,
     ...row,
     question: null,
+    settings: [{ name: 'prompt', text: 'Propose the smallest change.' }],
     excerpt: failed ? "not ok 3 - finds a broken anchor\n    expected [ 'archive/2023.md' ]" : '',
     commands: row.usage === null ? [{ command: 'npm test', exit_code: failed ? 1 : 0 }] : [],
     prompt: row.usage === null ? null : text('prompt.md', '# Task\n\nPropose the smallest change.\n'),

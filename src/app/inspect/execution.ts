@@ -18,6 +18,7 @@ import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
 import { changesIn } from './execution-changes.ts';
 import { folderOf } from './folder.ts';
+import { nodeSettingsOf } from './node-settings.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import { findExecution, groupedExecutions } from './run.ts';
@@ -65,6 +66,7 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
   return {
     schema_version: 1,
     ...row,
+    settings: [...nodeSettingsOf(run, row.node)],
     excerpt: await excerptOf(run, row, folder, visit, withheld),
     commands: (visit?.commands ?? []).map(({ argv, exit_code }) => ({
       command: spokenCommand(argv),

@@ -10,6 +10,7 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
+import { nodeSettingsSchema } from './node-settings.ts';
 
 const time = once(() => z.string().describe('RFC 3339, UTC'));
 const ms = once(() => z.number().describe('Milliseconds'));
@@ -322,6 +323,7 @@ export type ShownText = z.infer<ReturnType<typeof shownTextSchema>>;
 export const executionViewSchema = once(() =>
   executionRowSchema().extend({
     schema_version: z.literal(1),
+    settings: nodeSettingsSchema(),
     excerpt: z.string().describe('The lines of its output that say what failed; else empty'),
     question: questionSchema().nullable().describe('Of a human gate; null for any other node'),
     commands: z.array(z.object({ command: z.string(), exit_code: z.int().nullable() })),

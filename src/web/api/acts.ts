@@ -39,7 +39,9 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   fork: async ({ web, run, body }) => {
     const id = newRunId(web.clock);
     const argv = [...forkArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
-    return begin(web, id, argv, [`--run-id=${id}`], { what: 'fork', ...body, run_id: id }, run.dir);
+    // The texts are in the manifest of the fork.
+    const act = { what: 'fork', ...body, set: Object.keys(body.set ?? {}), run_id: id };
+    return begin(web, id, argv, [`--run-id=${id}`], act, run.dir);
   },
   deliver: async ({ web, run, body }) => {
     // A push that has begun is not stopped with the server.

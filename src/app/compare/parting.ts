@@ -1,0 +1,153 @@
+/** The first execution in which two runs differ. */
+import { countedItems } from '../../core/amounts.ts';
+import { executionsInOrder } from '../../core/branch-path.ts';
+import { nodeLayout } from '../../core/records/layout.ts';
+import type { VisitRecord } from '../../core/records/visit.ts';
+import { readPlain } from '../../platform/files/read.ts';
+import { normalForm, runNames } from '../../run/comparable.ts';
+import { spokenCommand } from '../../run/evidence.ts';
+import { executionName } from '../inspect/executions.ts';
+import { folderOf } from '../inspect/folder.ts';
+import type { InspectedRun } from '../inspect/read-run.ts';
+import { differentSettings } from './inputs.ts';
+import type { Parting, PartingDifference, RunComparison } from './shape.ts';
+
+/** What one execution has changed otherwise in the two runs: paths of the product with what became of them. */
+export type OtherChanges = (
+  a: VisitRecord,
+  b: VisitRecord,
+) => Promise<readonly Pick<PartingDifference, 'name' | 'a' | 'b'>[]>;
+
+/** How many executions are the same, and the first that is not. */
+export async function partingOf(
+  a: InspectedRun,
+  b: InspectedRun,
+  changes: OtherChanges,
+): Promise<Pick<RunComparison, 'same' | 'parting'>> {
+  const [ofA, ofB] = [finishedIn(a), finishedIn(b)];
+  const normal = normalForm([a, b].map(({ row, dir }) => runNames(row.run_id, dir)));
+  const both = Math.min(ofA.length, ofB.length);
+  for (let at = 0; at < both; at += 1) {
+    const [was, is] = [ofA[at], ofB[at]];
+    if (was === undefined || is === undefined) break;
+    const differs =
+      was.node === is.node
+        ? await differencesIn({ run: a, visit: was }, { run: b, visit: is }, { normal, changes })
+        : [{ what: 'node', name: '', a: was.node, b: is.node } as const];
+    if (differs.length > 0) return { same: at, parting: partingAt(at, [a, was], [b, is], differs) };
+  }
+  const [nextA, nextB] = [ofA[both], ofB[both]];
+  // One that has not ended may still go the same way.
+  const isOpen = (run: InspectedRun, next: VisitRecord | undefined) =>
+    next === undefined && run.history.checkpoint.ended === null;
+  if ((nextA ?? nextB) === undefined || isOpen(a, nextA) || isOpen(b, nextB))
+    return { same: both, parting: null };
+  const name = (visit: VisitRecord | undefined) => visit?.node ?? null;
+  const differs = [{ what: 'node', name: '', a: name(nextA), b: name(nextB) } as const];
+  return { same: both, parting: partingAt(both, [a, nextA], [b, nextB], differs) };
+}
+
+const finishedIn = ({ history }: InspectedRun): readonly VisitRecord[] =>
+  executionsInOrder(history.records).map(({ visit }) => visit);
+
+const partingAt = (
+  at: number,
+  a: readonly [InspectedRun, VisitRecord | undefined],
+  b: readonly [InspectedRun, VisitRecord | undefined],
+  differs: readonly PartingDifference[],
+): Parting => ({ index: at + 1, a: endOf(...a), b: endOf(...b), differs: [...differs] });
+
+function endOf(run: InspectedRun, visit: VisitRecord | undefined): Parting['a'] {
+  const row = visit && rowOf(run, visit);
+  if (row === undefined) return null;
+  const { node, visit: number, state, class: ofClass, reason, next, how, took_ms, cost_usd } = row;
+  return { node, visit: number, state, class: ofClass, reason, next, how, took_ms, cost_usd };
+}
+
+const rowOf = ({ executions }: InspectedRun, visit: VisitRecord) =>
+  executions.find((row) => executionName(row) === executionName(visit));
+
+type At = { readonly run: InspectedRun; readonly visit: VisitRecord };
+
+/** The same node in both runs: its settings, what it was given, what came of it and where it led. */
+async function differencesIn(
+  a: At,
+  b: At,
+  { normal, changes }: { readonly normal: (text: string) => string; readonly changes: OtherChanges },
+): Promise<readonly PartingDifference[]> {
+  const { node } = a.visit;
+  const found: PartingDifference[] = [];
+  for (const one of differentSettings(a.run, b.run, node)) found.push({ what: 'settings', ...one });
+  const hasOwnSettings = found.length > 0;
+  const [promptA, promptB] = [await promptOf(a), await promptOf(b)];
+  // The texts are long, and may be withheld: that they differ is all that is said.
+  if (!hasOwnSettings && normal(promptA ?? '') !== normal(promptB ?? ''))
+    found.push({ what: 'inputs', name: 'prompt', a: null, b: null });
+  const words = (of: At, text: string): string | null => (of.run.withheld(node) ? null : text);
+  const [commandA, commandB] = [commandsOf(a), commandsOf(b)];
+  if (!hasOwnSettings && normal(commandA) !== normal(commandB))
+    found.push({ what: 'inputs', name: 'command', a: words(a, commandA), b: words(b, commandB) });
+  const [outcomeA, outcomeB] = [outcomeOf(a), outcomeOf(b)];
+  if (outcomeA !== outcomeB) found.push({ what: 'outcome', name: '', a: outcomeA, b: outcomeB });
+  if (a.visit.before === b.visit.before && a.visit.after !== b.visit.after)
+    for (const one of await changes(a.visit, b.visit)) found.push({ what: 'changes', ...one });
+  const [nextA, nextB] = [nextOf(a), nextOf(b)];
+  if (nextA !== nextB) found.push({ what: 'route', name: '', a: nextA, b: nextB });
+  return found;
+}
+
+/** The node that came after it; null at an end, also where a resume would repeat the node. */
+const nextOf = ({ run, visit }: At): string | null => rowOf(run, visit)?.next ?? null;
+
+async function promptOf({ run, visit }: At): Promise<string | undefined> {
+  const read = readPlain(nodeLayout(await folderOf(run.dir, visit)).prompt);
+  return read.kind === 'text' ? read.text : undefined;
+}
+
+const commandsOf = ({ visit }: At): string =>
+  (visit.commands ?? []).map(({ argv }) => spokenCommand(argv)).join('\n');
+
+const outcomeOf = ({ visit: { outcome } }: At): string =>
+  [
+    outcome.status,
+    outcome.status === 'fail' ? ` (${outcome.class})` : '',
+    outcome.label === undefined || outcome.label === '' ? '' : `, ${outcome.label}`,
+  ].join('');
+
+/** Where the ways part, in a sentence. */
+export function partingLine({
+  same,
+  parting,
+  ...runs
+}: Pick<RunComparison, 'same' | 'parting' | 'a' | 'b'>): string {
+  const before = countedItems(same, 'execution');
+  if (parting === null) {
+    const open = [runs.a, runs.b].find(({ executions }) => executions > same);
+    return open === undefined
+      ? `Both runs have the same ${before}`
+      : `The first ${before} are the same; one of the runs has not come further`;
+  }
+  const { a, b, index } = parting;
+  const at = a ?? b;
+  if (a === null || b === null)
+    return `The first ${before} are the same; then ${a === null ? 'A' : 'B'} has ended, and ${a === null ? 'B' : 'A'} executes ${at?.node}@${at?.visit}`;
+  if (a.node !== b.node)
+    return `The ways part at execution ${index}: A executes ${a.node}@${a.visit}, B ${b.node}@${b.visit}`;
+  return `The ways part at ${a.node}@${a.visit} (execution ${index}): ${differenceWords(parting.differs)}`;
+}
+
+const whatWords: Readonly<Record<PartingDifference['what'], string>> = {
+  node: 'another node',
+  settings: 'settings',
+  inputs: 'inputs',
+  outcome: 'outcome',
+  changes: 'changed files',
+  route: 'route',
+};
+
+/** `other settings, outcome and route` */
+function differenceWords(differs: Parting['differs']): string {
+  const words = [...new Set(differs.map(({ what }) => whatWords[what]))];
+  const last = words.at(-1) ?? '';
+  return `other ${words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`}`;
+}
