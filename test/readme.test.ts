@@ -46,6 +46,11 @@ test.for(['README.md', 'AGENTS.md', 'CHANGELOG.md', ...pages])('the links of %s 
   expect(targets.filter((target) => !existsSync(join(root, dirname(name), target)))).toEqual([]);
 });
 
+test('no line of README is wider than 130 columns', () => {
+  const lines = readFileSync(join(root, 'README.md'), 'utf8').split('\n');
+  expect(lines.filter((line) => line.length > 130)).toEqual([]);
+});
+
 /** As GitHub names the heading of a section. */
 const anchorOf = (heading: string): string =>
   heading
