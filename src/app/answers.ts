@@ -1,6 +1,7 @@
 /** What commands answer with: `--json` prints it, and the endpoint of the same name serves it. Fields are only ever added. */
 import * as z from 'zod';
 import { once } from '../core/once.ts';
+import { failureCardSchema } from './inspect/failure-card.ts';
 import { causeSchema, givenAnswerSchema, noteRowSchema, runRowSchema } from './inspect/shapes.ts';
 
 const version = { schema_version: z.literal(1) };
@@ -36,6 +37,7 @@ export type RunList = z.infer<ReturnType<typeof runListSchema>>;
 export const whyReportSchema = once(() =>
   causeSchema().extend({
     ...version,
+    card: failureCardSchema().nullable().describe('Null for a run that needs no attention'),
     ...runRowSchema().pick({ run_id: true, status: true, question: true, questions: true }).shape,
   }),
 );

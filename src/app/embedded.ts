@@ -77,7 +77,7 @@ async function graphOf(runDir: string, flags: RunFlags, host: Host): Promise<Gra
 }
 
 /** Forks the run in `runDir` at `moment` (from `openRun`, `findMoment`) and runs the fork to its end. `graph` replaces the
- *  pipeline of that run. That run is only read. */
+ *  pipeline of that run; a note of the flags is for its first agent. That run is only read. */
 export async function forkLocalRun(
   runDir: string,
   moment: Moment,

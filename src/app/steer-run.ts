@@ -92,6 +92,21 @@ function steerProblem(
       `this is a process of run ${run_id} itself: its nodes cannot steer its agents`,
       'steer it from a terminal of your own, or on the page',
     );
+  if (history.checkpoint.ended !== null)
+    return refused(
+      'steer-ended',
+      `run ${run_id} has ended: no agent of it would get the note`,
+      `fork it with the note: factory fork ${run_id} --at NODE --before --note TEXT`,
+      1,
+    );
+  const graph = storedGraph(manifest);
+  const problem = noteProblem(run_id, text, graph);
+  if (problem !== undefined || graph === undefined || branch === undefined) return problem;
+  return branchProblem(run_id, branch, { graph, history });
+}
+
+/** A text that is no note, or a pipeline without agents. */
+export function noteProblem(run: string, text: string, graph: Graph | undefined): Refusal | undefined {
   if (text.trim() === '')
     return refused('steer-text', 'the note is empty', 'write what the agent is to know');
   if (text.length > longestNote)
@@ -100,22 +115,8 @@ function steerProblem(
       `the note has ${text.length} characters: the most is ${longestNote}`,
       'name a file with the rest',
     );
-  if (history.checkpoint.ended !== null)
-    return refused(
-      'steer-ended',
-      `run ${run_id} has ended: no agent of it would get the note`,
-      `fork it, and steer the fork: factory fork ${run_id} --at NODE`,
-      1,
-    );
-  const graph = storedGraph(manifest);
-  if (graph === undefined) return undefined;
-  if (!asksAgents(graph))
-    return refused(
-      'steer-agents',
-      `no node of run ${run_id} asks an agent`,
-      'stop it, and change the pipeline',
-    );
-  return branch === undefined ? undefined : branchProblem(run_id, branch, { graph, history });
+  if (graph === undefined || asksAgents(graph)) return undefined;
+  return refused('steer-agents', `no node of run ${run} asks an agent`, 'change the pipeline');
 }
 
 /** A branch that has ended, or that the run cannot have. */

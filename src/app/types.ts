@@ -70,6 +70,8 @@ export type RunFlags = SettingFlags & {
   readonly live?: boolean;
   /** Attributes of nodes that a fork sets. */
   readonly set?: readonly SetAttribute[];
+  /** A note for the first agent of a fork. */
+  readonly note?: string;
   /** Texts that the run keeps, by name. */
   readonly keep?: Readonly<Record<string, string>>;
 };

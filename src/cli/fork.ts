@@ -26,6 +26,7 @@ export type ForkOptions = Omit<
   readonly before?: boolean;
   readonly pipeline?: string;
   readonly set?: readonly string[];
+  readonly note?: string;
 };
 
 /** Forks a run and runs the new one to its end. */
@@ -56,7 +57,9 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
       return { problems: pipeline.found.filter(({ severity }) => severity === 'error') };
   }
   const host = hostOf(io, view, options);
-  return forkRun(dir, moment, graph, where, { ...flagsOf(options), set: set.attributes }, host);
+  const { note } = options;
+  const given = { ...flagsOf(options), set: set.attributes, ...(note === undefined ? {} : { note }) };
+  return forkRun(dir, moment, graph, where, given, host);
 }
 
 /** The run that is named, and the directory and id of the new run that copies from it. */

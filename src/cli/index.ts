@@ -83,6 +83,7 @@ const runVerbs: readonly (Verb | Group)[] = [
         'give a node another prompt, command, llm_model, … (or NODE.ATTRIBUTE=@FILE); repeatable',
         repeatable,
       ),
+      option('--note <text>', 'a note for the first agent of the new run, as steer gives it', notEmpty),
       runIdOption('id of the new run (default: a ULID)'),
       runsdir(
         'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',

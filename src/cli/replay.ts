@@ -16,7 +16,7 @@ import { report } from './run.ts';
 import { setText } from './set-texts.ts';
 import type { VerbResult } from './verb.ts';
 
-export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline'> & {
+export type ReplayOptions = Omit<ForkOptions, 'at' | 'before' | 'pipeline' | 'note'> & {
   readonly from?: Point;
   readonly check?: boolean;
   readonly runTools?: boolean;

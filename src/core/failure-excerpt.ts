@@ -97,8 +97,8 @@ function exceptionBelow(lines: readonly string[], head: number): number | undefi
   return next === -1 ? own : (exceptionBelow(lines, next) ?? own);
 }
 
-/** Without colours, and of a line that was written over its last state. */
-const plainLines = (output: string): string[] =>
+/** The lines of an output without colours, and of a line that was written over its last state. */
+export const plainLines = (output: string): string[] =>
   stripVTControlCharacters(output).replace(/\r\n/g, '\n').split('\n').map(lastState);
 const plainText = (output: string): string => plainLines(output).join('\n').trim();
 

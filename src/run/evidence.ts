@@ -17,6 +17,7 @@ import {
 } from '../core/records/result.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
+import { AgentBefore } from './agent-before.ts';
 import { BranchSummary } from './branch-summary.ts';
 
 /** Commands that a result lists. */
@@ -41,6 +42,8 @@ export type Visits = {
   readonly latest: readonly EvidenceVisit[];
   /** The models that each node asked, in the order of their first calls. */
   readonly asked: readonly NodeAsked[];
+  /** The agent up to the failure of a node. */
+  readonly agentBefore: (node: string) => string | undefined;
 };
 
 type NodeAsked = AskedModel & { readonly node: string };
@@ -54,20 +57,15 @@ export class VisitSummary {
   private answers: RunResult['answers'];
   /** Every line about executions and branches. */
   readonly branches = new BranchSummary();
+  private readonly agents = new AgentBefore();
 
   call({ node, agent, model }: NodeAsked): void {
     this.asked.set(JSON.stringify([node, agent, model]), { node, agent, model });
   }
 
-  add({
-    node,
-    node_type,
-    visit,
-    outcome,
-    commands = [],
-    artifacts = {},
-    answer,
-  }: Omit<EvidenceVisit, 'outcome'> & Pick<VisitRecord, 'outcome' | 'answer'>): void {
+  add(record: Omit<EvidenceVisit, 'outcome'> & Pick<VisitRecord, 'outcome' | 'answer' | 'branch'>): void {
+    const { node, node_type, visit, outcome, commands = [], artifacts = {}, answer } = record;
+    this.agents.add(record);
     if (answer !== undefined) {
       const { people, automatic, timeouts } = this.answers ?? { people: 0, automatic: 0, timeouts: 0 };
       this.answers = {
@@ -99,6 +97,7 @@ export class VisitSummary {
       mark: { records: mark.records, sha256: mark.sha256 },
       latest: [...this.latest.values()].filter(({ commands = [] }) => commands.length > 0),
       asked: [...this.asked.values()],
+      agentBefore: (node) => this.agents.of(node),
     };
   }
 }

@@ -37,6 +37,8 @@ export async function resultOf(
   const proof = proofIn(state.context['build.proof']);
   const status = statusOfEnd(end);
   const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
+  // A branch that made its join fail can be run once more by itself.
+  const failed = failedBranches(visits.branches, last?.node ?? null)[0]?.at ?? last?.node;
   return {
     schema_version: 1,
     run_id: manifest.run_id,
@@ -81,8 +83,9 @@ export async function resultOf(
       {
         status,
         exitNode: ending.exitNode,
-        // A branch that made its join fail can be run once more by itself.
-        failed: failedBranches(visits.branches, last?.node ?? null)[0]?.at ?? last?.node,
+        failed,
+        failureClass: last?.class,
+        agent: visits.agentBefore(failed ?? ''),
         byModel: last?.model === 'api',
         reason: ending.reason,
         cause: ending.cause,

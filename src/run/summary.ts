@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { nothingSpent, type Spent, spentSchema } from '../core/budget/usage.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { once } from '../core/once.ts';
-import { isPaused, parkedSchema, pausedWords } from '../core/outcome.ts';
+import { type FailureClass, failureClasses, isPaused, parkedSchema, pausedWords } from '../core/outcome.ts';
 import { type EndCause, endedSchema, journalMarkSchema } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
 import { nodeId } from '../core/records/names.ts';
@@ -24,7 +24,10 @@ const savedSchema = once(() =>
     elapsed_ms: z.number().catch(0),
     cut_ms: z.number().optional().catch(undefined),
     ended: endedSchema().pick({ reason: true, cause: true }).nullish().catch(null),
-    last_failure: z.object({ node: nodeId() }).nullish().catch(null),
+    last_failure: z
+      .object({ node: nodeId(), class: z.enum(failureClasses).optional().catch(undefined) })
+      .nullish()
+      .catch(null),
     spent: spentSchema().optional().catch(undefined),
     parked: parkedSchema().optional().catch(undefined),
     journal: journalMarkSchema().optional().catch(undefined),
@@ -56,6 +59,8 @@ export type RunSummary = {
   readonly cut: boolean;
   /** The node of the latest failure; empty without one. */
   readonly failedNode: string;
+  /** Its class; undefined without one. */
+  readonly failureClass: FailureClass | undefined;
   /** The checkpoint of another run that it started from; null if it is not a fork. */
   readonly forkedFrom: ForkLink | null;
   /** The recorded run of a replay; null for any other. */
@@ -136,6 +141,7 @@ export async function summaryWithFiles(
     nextNode: (saved.success && saved.data.status !== 'completed' && saved.data.next_node) || '',
     cut: saved.success && saved.data.cut_ms !== undefined,
     failedNode: (saved.success && saved.data.last_failure?.node) || '',
+    failureClass: saved.success ? saved.data.last_failure?.class : undefined,
     forkedFrom: (story.success && story.data.forked_from) || null,
     replayOf: (story.success && story.data.replay_of?.run_id) || null,
     offline: story.success && story.data.replay_of?.live === false,

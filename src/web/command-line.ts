@@ -15,10 +15,10 @@ export const resumeArguments = (run: string, { limits, ...flags }: ResumeBody): 
   ...flagWords({ ...flags, ...limits }),
 ];
 
-export const forkArguments = (run: string, { at, before, set = {} }: ForkBody): readonly string[] => [
+export const forkArguments = (run: string, { at, before, note, set = {} }: ForkBody): readonly string[] => [
   'fork',
   run,
-  ...flagWords({ at, before }),
+  ...flagWords({ at, before, note }),
   ...Object.entries(set).map(([name, text]) => `--set=${name}=${text}`),
 ];
 

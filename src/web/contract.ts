@@ -166,6 +166,7 @@ export const forkBodySchema = once(() =>
       )
       .exactOptional()
       .describe('Texts for attributes of nodes, by `NODE.ATTRIBUTE`, as `--set`; files cannot be named'),
+    note: z.string().max(longestNote).exactOptional().describe('For the first agent of the new run'),
   }),
 );
 export type ForkBody = z.infer<ReturnType<typeof forkBodySchema>>;

@@ -1,5 +1,6 @@
 /** Notes of people to the agents of a run: each is in the prompts of exactly one execution. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { processMarker } from '../../src/app/run/run-state.ts';
@@ -45,6 +46,25 @@ async function suspended(more: Readonly<Record<string, string>> = {}) {
 
 const heading =
   'Notes from people, given while this run was under way. They take precedence over what is above:';
+
+test('a fork gives its first agent the note that it begins with; without an agent nothing is created', async () => {
+  await using it = await suspended();
+  expect((await it.finish()).code).toBe(0);
+  const at = { at: 'check@1', before: true };
+  const forked = await it.fork('r1', { ...at, note: ' Look at the totals. ', runId: 'r2', script: 's.json' });
+  expect(forked.code, forked.err).toBe(0);
+  expect(it.prompt('check', 'r2')).toMatch(/Notes from people.*\n- .*: Look at the totals\.\n/);
+  expect(it.prompt('work', 'r2')).not.toContain('Look at the totals.');
+  expect(await it.problems('r2')).toEqual([]);
+  await writeFile(join(it.path, 'tools.dot'), 'digraph t { workdir="none"; start; exit; start -> exit }');
+  await it.run('tools.dot', { runId: 'r3' });
+  const refused = await it.fork('r3', { at: 'start', note: 'Be quick.', runId: 'r4' });
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringContaining('no node of run r4 asks an agent'),
+  ]);
+  expect(existsSync(join(it.path, '.factory/runs/r4'))).toBe(false);
+});
 
 test('the next agent has the notes at the end of its prompt, in their order, and no other agent has them', async () => {
   await using it = await suspended();

@@ -356,6 +356,20 @@ export function madeView(row: RunRow, orders: number): RunView {
         .slice(1)
         .map((to, at) => ({ ...{ from: order[at] ?? '', to, label: '', condition: '' }, taken: 1 })),
     },
+    card: bad
+      ? {
+          line: row.headline,
+          node: `verify@${executions.filter(({ node }) => node === 'verify').length}`,
+          command: 'npm test && node bin/linkcheck.js docs',
+          exit_code: 1,
+          place: { file: 'test/links.test.js', line: 22 },
+          excerpt: {
+            ...{ of: 'tool.stdout.txt', first: 12, at: 2 },
+            lines: ['ok 1 - reads a page', 'ok 2 - follows a link', 'not ok 3 - finds a broken anchor'],
+          },
+          actions: [{ kind: 'continue', words: 'Continue', command: row.next }],
+        }
+      : null,
     cause: bad
       ? {
           headline: row.headline,

@@ -22,7 +22,7 @@ test.for([
     'failed',
     '',
     'check',
-    'f fork r1 --at check --before --pipeline p.dot # after a change of check, or of the nodes before it, in p.dot',
+    'f fork r1 --at check --before --pipeline p.dot # after a change of check in p.dot',
   ],
   ['failed', '', '', 'f show r1'],
   ['unreadable', '', '', 'f verify r1'],
@@ -38,7 +38,10 @@ test.for([
 
 test.for<readonly [reason: string, next: string, cause?: EndCause]>([
   ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
-  ['unfixable_failure_source: failed node check references t.sh outside …', 'f resume r1'],
+  [
+    'unfixable_failure_source: failed node check references t.sh outside allowed_write_paths for fix',
+    'f resume r1 --accept-changes # after adding t.sh to allowed_write_paths of fix in p.dot',
+  ],
   [
     'max_steps: the run made 3 steps, and its limit is 3 (max_steps on the graph, --max-steps)',
     'f resume r1 --max-steps 6',

@@ -57,7 +57,7 @@ test('show without a run is the latest: its nodes, the words of its end and the 
   expect(out).toMatch(/^✗ failed: bad: check: tool_exit_code_1\n {2}cause +node check \(product\)$/m);
   expect(out).toMatch(/^ {2}output +not ok 2 - finds a broken anchor$/m);
   expect(out).toMatch(
-    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check, .*\n$/,
+    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check in \S+\n$/,
   );
 });
 
@@ -94,9 +94,9 @@ test('why says what failed, where it is written, and what to run next', async ()
   expect(out).toMatch(/^ {2}then: bad$/m);
   expect(out).toMatch(/^ {2}evidence +\S+\/bad\/check\/tool\.stdout\.txt$/m);
   expect(out).toMatch(
-    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check, .*\n$/,
+    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check in \S+\n$/,
   );
-  const { cause } = JSON.parse((await factory(['show', 'bad'], { json: true })).out);
+  const { cause, card } = JSON.parse((await factory(['show', 'bad'], { json: true })).out);
   const {
     schema_version: _,
     run_id,
@@ -105,7 +105,13 @@ test('why says what failed, where it is written, and what to run next', async ()
     questions,
     ...same
   } = JSON.parse((await factory(['why'], { json: true })).out);
-  expect([run_id, status, question, questions, same]).toEqual(['bad', 'failed', null, [], cause]);
+  expect([run_id, status, question, questions, same]).toEqual([
+    'bad',
+    'failed',
+    null,
+    [],
+    { ...cause, card },
+  ]);
 });
 
 test.for([60, 80, 121, 130])('the list of runs fits a terminal of %d columns', async (width) => {

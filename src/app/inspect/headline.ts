@@ -99,7 +99,7 @@ function made({ commits, judged, unjudged, steps }: HeadlineFacts): string {
 function failure({ summary, context, progress }: HeadlineFacts): string {
   const { reason, failedNode } = summary;
   const own = context['last_failure.node_id'] === failedNode && reason.includes(lastReason(context));
-  const line = failedNode !== '' && own ? failureLine(outputIn(context, failedNode)) : undefined;
+  const line = failedNode !== '' && own ? failureLine(outputGiven(context, failedNode)) : undefined;
   const stage = context['order.stage'];
   const current = progress?.current ?? undefined;
   if (current !== undefined && own && isStage(stage))
@@ -111,12 +111,13 @@ const isStage = (word: unknown): word is FailureStage => failureStages.some((sta
 
 const lastReason = (context: Context): string => String(context['last_failure.reason'] ?? '');
 
-/** What the failed node printed; of a verification without the command and its exit code, which come first. */
-const outputIn = (context: Context, node: string): string =>
+/** What later nodes were given of the output of the node that failed last; of a verification without the command and its exit code, which come first. */
+export const outputGiven = (context: Context, node: string): string =>
   printed({ context }, node)
     .split('\n')
     .filter(
       (line) =>
         !/^(?:command|exit_code): |^failure_class=|^(?:stderr|stdout|\w+_stderr|verification):$/.test(line),
     )
-    .join('\n');
+    .join('\n')
+    .trim();

@@ -5,6 +5,7 @@ import { once } from '../../core/once.ts';
 import { markSchema } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { agentBefore } from '../../run/agent-before.ts';
 import { cursorNearEnd } from '../../run/journal-read.ts';
 import { openRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
@@ -15,7 +16,10 @@ import type { InspectedRun } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 
 /** What the cause of a run is made from. */
-export type CauseFacts = Pick<InspectedRun, 'dir' | 'row' | 'history' | 'executions' | 'withheld'> & {
+export type CauseFacts = Pick<
+  InspectedRun,
+  'dir' | 'row' | 'manifest' | 'graph' | 'history' | 'executions' | 'withheld'
+> & {
   /** Of all executions. */
   readonly counts: { readonly all: number; readonly failed: number };
 };
@@ -39,6 +43,9 @@ export async function causeFactsNearEnd(
   if (row.status === 'overridden' || !isPlain(dir)) return undefined;
   const history = reader.historyNearEnd(bytes);
   if (history === undefined || !hasFailure(history, row.status)) return undefined;
+  const read = await reader.manifest();
+  if (!read.ok) return undefined;
+  const { manifest } = read;
   const counts = row.status === 'completed' ? countsIn(dir, history) : { all: 0, failed: 0 };
   if (counts === undefined) return undefined;
   const withheld = () => false;
@@ -48,7 +55,9 @@ export async function causeFactsNearEnd(
   const open = history.open.at(-1) ?? events.latest;
   // Whether an execution is the next one of its node, its latest one before tells.
   const isKnown = executions.some(({ node, visit }) => node === open?.node && visit === open.visit);
-  return isKnown ? { dir, row, history, executions, withheld, counts } : undefined;
+  return isKnown
+    ? { ...{ dir, row, manifest, graph: undefined }, ...{ history, executions, withheld, counts } }
+    : undefined;
 }
 
 const plainSchema = once(() => manifestSchema().pick({ pipeline: true, holdout: true }));
@@ -59,9 +68,12 @@ function isPlain(dir: string): boolean {
   return read?.pipeline.branches === false && read.holdout === undefined;
 }
 
-/** Whether the lines have the failure that a failed run is about. */
-const hasFailure = ({ records }: RunHistory, status: InspectedRun['row']['status']): boolean =>
-  status !== 'failed' || records.some((one) => one.type === 'Visit' && one.last_failure !== undefined);
+/** Whether the lines have the failure that a failed run is about, and the agent before it. */
+const hasFailure = ({ records, checkpoint }: RunHistory, status: InspectedRun['row']['status']): boolean =>
+  status !== 'failed' ||
+  (records.some((one) => one.type === 'Visit' && one.last_failure !== undefined) &&
+    (Object.keys(checkpoint.calls).length === 0 ||
+      agentBefore(records, checkpoint.last_failure?.node ?? '') !== undefined));
 
 const countsSchema = once(() =>
   z.object({

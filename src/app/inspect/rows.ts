@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
 import { isAgentType, nodeOf } from '../../core/graph.ts';
+import { failedNodeOf } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
 import type { Context } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
@@ -12,7 +13,8 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
-import { needsAttention, nextCommand, nextOf } from '../../run/next-command.ts';
+import { agentBefore } from '../../run/agent-before.ts';
+import { deliveryOf, editedFile, firstCommand, needsAttention, nextOf } from '../../run/next-command.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import { isRun, jsonOf, namedRun } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
@@ -182,7 +184,7 @@ async function readRow(
     question,
     questions: [...questions],
     next: await nextIn(
-      dir,
+      reader,
       { ...summary, failedNode: branches.failed[0]?.at ?? summary.failedNode, question },
       delivered === false ? start : undefined,
       host,
@@ -225,23 +227,38 @@ function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: Ins
   return Math.round(elapsedMs + Math.max(0, since || 0));
 }
 
+/** The next command; of a pipeline that its user does not edit it begins with an agent, which the journal names. */
 async function nextIn(
-  dir: string,
+  reader: RunReader,
   summary: RunSummary & Pick<RunRow, 'question'>,
   undelivered: Start | undefined,
   { cwd, called = { program: 'factory' } }: InspectHost,
 ): Promise<string> {
-  if (undelivered === undefined) {
-    const stood = {
-      ...summary,
-      resumable: summary.nextNode !== '',
-      answered: summary.question?.answer != null,
-    };
-    return nextOf(stood, called.program, namedRun(dir, cwd));
+  const { dir } = reader;
+  if (undelivered !== undefined) {
+    const delivery = { program: called.program, overridden: summary.status === 'overridden' };
+    return firstCommand([await deliveryOf(undelivered, dir, cwd, delivery)]);
   }
-  const status = summary.status === 'overridden' ? 'overridden' : 'completed';
-  const end = { status, exitNode: null, failed: undefined, byModel: false } as const;
-  return nextCommand(undelivered, end, dir, cwd, called);
+  const isEdited = editedFile(summary.pipeline) !== undefined;
+  const failedNode = failedNodeOf(summary.reason, summary.nextNode, summary.failedNode);
+  const stood = {
+    ...{ ...summary, failedNode },
+    resumable: summary.nextNode !== '',
+    answered: summary.question?.answer != null,
+    ...(isEdited ? {} : { agent: () => agentIn(reader, failedNode) }),
+  };
+  return nextOf(stood, called.program, namedRun(dir, cwd));
+}
+
+/** Bytes of a journal's end in which most agents are found. */
+const nearEndBytes = 256 * 1024;
+
+function agentIn(reader: RunReader, failed: string): string | undefined {
+  const near = reader.historyNearEnd(nearEndBytes);
+  const found = near && agentBefore(near.records, failed);
+  if (found !== undefined) return found;
+  const history = reader.history();
+  return history.ok ? agentBefore(history.records, failed) : undefined;
 }
 
 function actsOf(

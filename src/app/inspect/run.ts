@@ -18,7 +18,7 @@ import { noteRowsOf } from './notes.ts';
 import { type BriefRun, type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import type { ExecutionRow, RunView } from './shapes.ts';
-import { causeFacts, whyOf } from './why.ts';
+import { cardIn, causeFacts, whyOf } from './why.ts';
 
 /** The run in `dir`, whole; or why it cannot be read. */
 export async function inspectRun(dir: string, host: InspectHost): Promise<RunView | Refusal> {
@@ -35,6 +35,8 @@ export async function runViewOf(
   const { holdout } = manifest;
   const { dated, from } = pricesOf(manifest);
   const { context } = history.checkpoint;
+  const facts = causeFacts(run);
+  const cause = row.status === 'running' || row.status === 'completed' ? null : await whyOf(facts);
   const failed = String(context['last_failure.node_id'] ?? '');
   return {
     schema_version: 1,
@@ -52,7 +54,8 @@ export async function runViewOf(
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
-    cause: row.status === 'running' || row.status === 'completed' ? null : await whyOf(causeFacts(run)),
+    cause,
+    card: cause === null ? null : await cardIn(facts, cause, host),
     result,
     last_event: events.seq,
     holdout: holdout === undefined ? null : holdoutFacts(holdout),

@@ -10,6 +10,7 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
+import { failureCardSchema } from './failure-card.ts';
 import { nodeSettingsSchema } from './node-settings.ts';
 
 const time = once(() => z.string().describe('RFC 3339, UTC'));
@@ -292,6 +293,7 @@ export const runViewSchema = once(() =>
     notes: z.array(noteRowSchema()).describe('Of people to its agents, in their order'),
     graph: graphViewSchema(),
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
+    card: failureCardSchema().nullable().describe('Null for a run that needs no attention'),
     result: runResultSchema().nullable().describe('Null until it has ended'),
     last_event: z.int().describe('`seq` of the last event that this view contains'),
     holdout: manifestSchema()

@@ -12,12 +12,15 @@ import { layout } from '../../core/records/layout.ts';
 import { interruptedBy } from '../../core/records/stop-request.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
+import { needsAttention } from '../../run/next-command.ts';
 import { printed } from '../../run/result.ts';
 import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
+import type { FailureCard } from './failure-card.ts';
 import { folderOf } from './folder.ts';
 import { type CauseFacts, causeFactsNearEnd, isLongRun } from './near-end.ts';
 import { failedIn } from './open-branches.ts';
+import { failureCardOf } from './read-failure-card.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import { type InspectHost, inspectRow } from './rows.ts';
 import type { Cause, OpenQuestion } from './shapes.ts';
@@ -30,8 +33,10 @@ export async function inspectWhy(dir: string, host: InspectHost): Promise<WhyRep
   const run = near ?? (await readForViews(dir, host));
   if ('problems' in run) return run;
   const { run_id, status, question, questions } = run.row;
-  const cause = await whyOf('counts' in run ? run : causeFacts(run));
-  return { schema_version: 1, run_id, status, question, questions, ...cause };
+  const facts = 'counts' in run ? run : causeFacts(run);
+  const cause = await whyOf(facts);
+  const card = await cardIn(facts, cause, host);
+  return { schema_version: 1, run_id, status, question, questions, ...cause, card };
 }
 
 async function factsNearEnd(dir: string, host: InspectHost): Promise<CauseFacts | undefined> {
@@ -67,6 +72,13 @@ export async function whyOf(run: CauseFacts): Promise<Cause> {
   };
 }
 
+/** The card of a run that needs attention; null for any other. */
+export const cardIn = async (
+  run: CauseFacts,
+  { node }: Cause,
+  host: Pick<InspectHost, 'cwd' | 'called'>,
+): Promise<FailureCard | null> => (needsAttention(run.row.status) ? failureCardOf(run, node, host) : null);
+
 /** The execution that had begun when the run stopped. */
 const openExecution = ({ executions }: CauseFacts): { node: string; visit: number } | undefined => {
   const last = executions.at(-1);
@@ -87,7 +99,8 @@ function failureOf(run: CauseFacts) {
   // A limit or an audit ends a run whatever failed before.
   // In a run with a holdout the end quotes the reason without lines of it.
   const reasons = [last?.reason, context['last_failure.reason']].filter((one) => typeof one === 'string');
-  const isCause = ended?.exit_node !== null || reasons.some((one) => row.reason.includes(one));
+  const isLoop = ended?.cause?.kind === 'loop_stopped';
+  const isCause = isLoop || ended?.exit_node !== null || reasons.some((one) => row.reason.includes(one));
   if (last === null || visit === undefined || !isCause)
     return { visit: undefined, lines: [row.reason, ...where(run)] };
   const execution = executions.find(({ node, visit: n }) => node === visit.node && n === visit.visit);

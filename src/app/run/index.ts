@@ -58,7 +58,8 @@ export async function checkStart(
   return (isCertain ? scriptMismatch(terms, inputs) : undefined) ?? { inputs, terms };
 }
 
-/** Starts a run from the checkpoint `moment` of the run in `runDir`, which is only read; `graph` replaces its pipeline. */
+/** Starts a run from the checkpoint `moment` of the run in `runDir`, which is only read; `graph` replaces its pipeline, and a note
+ *  of the flags is for its first agent. */
 export async function forkRun(
   runDir: string,
   moment: Moment,
@@ -68,7 +69,16 @@ export async function forkRun(
   host: Host,
 ): Promise<Finished | Refusal> {
   const seed = await runSeed(runDir, moment, graph, flags, host);
-  return 'problems' in seed ? seed : live(where, seed, flags, host);
+  const { note } = flags;
+  if ('problems' in seed || note === undefined)
+    return 'problems' in seed ? seed : live(where, seed, flags, host);
+  const { noteProblem, steerRun } = await import('../steer-run.ts');
+  const problem = noteProblem(where.runId, note, seed.graph);
+  if (problem !== undefined) return problem;
+  const run = await create(where, seed, flags, host);
+  if ('problems' in run) return run;
+  const given = await steerRun(run.runDir, { text: note, from: 'command' }, host);
+  return 'problems' in given ? given : carryOn(run, flags, host);
 }
 
 /** Replays the run in `runDir` as a new run; the recorded run is only read. */

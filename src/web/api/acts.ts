@@ -39,8 +39,9 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   fork: async ({ web, run, body }) => {
     const id = newRunId(web.clock);
     const argv = [...forkArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
-    // The texts are in the manifest of the fork.
-    const act = { what: 'fork', ...body, set: Object.keys(body.set ?? {}), run_id: id };
+    // The record of the fork has the texts, and its note with secrets masked.
+    const { note: _, ...where } = body;
+    const act = { what: 'fork', ...where, set: Object.keys(body.set ?? {}), run_id: id };
     return begin(web, id, argv, [`--run-id=${id}`], act, run.dir);
   },
   deliver: async ({ web, run, body }) => {
