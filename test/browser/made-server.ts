@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { PipelineList, RunList } from '../../src/app/answers.ts';
+import type { ChangeList, PipelineList, RunList } from '../../src/app/answers.ts';
 import { newestFirst, runPage } from '../../src/app/inspect/run-pages.ts';
 import type { RunRow } from '../../src/app/inspect/shapes.ts';
 import type { QueueReport } from '../../src/core/records/queue-report.ts';
@@ -47,7 +47,7 @@ export interface MadeServer extends AsyncDisposable {
 
 /** `events` of each run, `lines` of each output. */
 export async function madeServer(
-  size: { runs: number; events: number; lines: number },
+  size: { runs: number; events: number; lines: number; changes?: ChangeList },
   queue: () => QueueReport = () => madeQueue(Date.now()),
 ): Promise<MadeServer> {
   const rows = madeRuns(size.runs);
@@ -73,6 +73,7 @@ function closed(server: Server): Promise<void> {
 type Content = Pick<MadeServer, 'rows' | 'asked'> & {
   readonly events: number;
   readonly lines: number;
+  readonly changes?: ChangeList;
   readonly streams: ServerResponse[];
   readonly queue: () => QueueReport;
 };
@@ -156,7 +157,7 @@ function answered(body: { choice?: string; text?: string }, response: ServerResp
 }
 
 function ofRun(
-  { events, lines }: Content,
+  { events, lines, changes = madeChanges }: Content,
   row: RunRow,
   rest: string,
   query: URLSearchParams,
@@ -164,7 +165,7 @@ function ofRun(
 ): ServerResponse {
   const view = madeView(row, 5);
   if (rest === '') return json(response, view);
-  if (rest === 'changes') return json(response, madeChanges);
+  if (rest === 'changes') return json(response, changes);
   if (rest === 'graph.svg') {
     response.setHeader('Content-Type', 'image/svg+xml');
     return response.end(drawing(view.graph.nodes));

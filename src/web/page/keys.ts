@@ -74,6 +74,7 @@ export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
   ['g q', 'queue'],
   ['g g', 'graph of the run'],
   ['g t', 'timeline of the run'],
+  ['n / p', 'next, previous change of a diff; N / P: file'],
   ['[ / ]', 'earlier, later execution of the node'],
   ['?', 'this help'],
 ];

@@ -19,6 +19,12 @@ export const selectedExecution = computed<ExecutionRow | undefined>(() => {
   );
 });
 
+/** Address of the prompt of an execution, below what is shown. */
+export function promptPath(run: string, { node, visit }: Pick<ExecutionRow, 'node' | 'visit'>): string {
+  const at = runAddress() ?? { view: 'run', run, tab: 'changes' };
+  return pathOf({ ...at, node: { id: node, visit, tab: 'prompt' } });
+}
+
 /** Address of an execution in the run that is shown, with the tabs unchanged. */
 export function executionPath(run: string, node: string, visit?: number): string {
   const at = runAddress();

@@ -12,6 +12,7 @@ const shown: readonly (readonly [string, Address])[] = [
     '/runs/01M8/nodes/a%20b?tab=cost&show=prompt',
     { view: 'run', run: '01M8', tab: 'cost', node: { id: 'a b', tab: 'prompt' } },
   ],
+  ['/runs/01M8?tab=changes&of=WO-02', { view: 'run', run: '01M8', tab: 'changes', of: 'WO-02' }],
   ['/runs/01M8/orders/WO-02', { view: 'run', run: '01M8', tab: 'graph', group: 'WO-02' }],
 ];
 

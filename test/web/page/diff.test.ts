@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { patchLines, sideBySide } from '../../../src/web/page/text/diff-rows.ts';
+import { diffPieces, patchLines, sideBySide } from '../../../src/web/page/text/diff-rows.ts';
+import { changedWords } from '../../../src/web/page/text/diff-words.ts';
 
 const patch = `diff --git a/src/a.ts b/src/a.ts
 --- a/src/a.ts
@@ -43,4 +45,43 @@ test('side by side, a changed line is next to what replaces it', () => {
 
 test('a patch without lines is empty', () => {
   expect(patchLines('')).toEqual([]);
+});
+
+const patchOf = (signs: string): string =>
+  `@@ -1 +1 @@\n${[...signs].map((sign, at) => `${sign}line ${at}\n`).join('')}`;
+
+test('long changes are cut into pieces that together are the patch, each no longer than what is drawn at once', () => {
+  const signs = fc.array(
+    fc
+      .tuple(fc.constantFrom(' ', '+', '-'), fc.integer({ min: 1, max: 500 }))
+      .map(([sign, n]) => sign.repeat(n)),
+    { maxLength: 6 },
+  );
+  fc.assert(
+    fc.property(fc.array(signs, { maxLength: 3 }), (parts) => {
+      const lines = patchLines(parts.map((part) => patchOf(part.join(''))).join(''));
+      const pieces = diffPieces(lines);
+      expect(pieces.flatMap((piece) => piece.lines)).toEqual(lines);
+      expect(pieces.filter(({ begins }) => begins)).toHaveLength(parts.length);
+      for (const piece of pieces) {
+        expect(piece.lines.length).toBeLessThanOrEqual(400);
+        expect(lines[piece.at]).toBe(piece.lines[0]);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('a line that replaces another one has its new words marked, unless they have little in common', () => {
+  const lines = patchLines(`@@ -1,3 +1,3 @@
+-const total = price * count;
+-return total
+-gone
++const total = price * amount + tax;
++export { rounded };
+`);
+  const marked = [...changedWords(lines)].map(([{ text }, ranges]) =>
+    ranges.map(([from, to]) => text.slice(from, to)),
+  );
+  expect(marked).toEqual([['count'], ['amount + tax']]);
 });

@@ -18,6 +18,8 @@ export type Address =
       readonly node?: { readonly id: string; readonly visit?: number; readonly tab?: NodeTab };
       /** The group that is unfolded. */
       readonly group?: string;
+      /** Of the changes: the work order whose they are; without it those of the whole run. */
+      readonly of?: string;
     }
   | { readonly view: 'none' };
 
@@ -31,7 +33,8 @@ export function addressOf(path: string, search: string): Address {
   const [room, run, kind, name] = parts;
   if (room !== 'runs' || run === undefined || ![2, 4].includes(parts.length)) return { view: 'none' };
   const tab = runTabs.find((one) => one === query.get('tab')) ?? 'graph';
-  const base = { view: 'run', run, tab } as const;
+  const of = query.get('of') ?? '';
+  const base = { view: 'run', run, tab, ...(of === '' ? {} : { of }) } as const;
   if (kind === undefined || name === undefined) return base;
   if (kind === 'orders') return { ...base, group: name };
   if (kind !== 'nodes') return { view: 'none' };
@@ -56,10 +59,11 @@ export function pathOf(address: Address): string {
     case 'queue':
       return '/queue';
     case 'run': {
-      const { run, tab, node, group } = address;
+      const { run, tab, node, group, of } = address;
       const base = `/runs/${encodeURIComponent(run)}`;
       const query = new URLSearchParams();
       if (tab !== 'graph') query.set('tab', tab);
+      if (of !== undefined && tab === 'changes') query.set('of', of);
       if (node?.tab !== undefined) query.set('show', node.tab);
       const name = node && (node.visit === undefined ? node.id : `${node.id}@${node.visit}`);
       const rest = name

@@ -34,6 +34,37 @@ export function patchLines(patch: string): readonly DiffLine[] {
   });
 }
 
+/** Lines that are drawn together; long changes are cut, so that only what is seen has to be drawn and coloured. */
+export interface DiffPiece {
+  /** Number of its first line in the patch. */
+  readonly at: number;
+  /** Whether a part of the file begins with it. */
+  readonly begins: boolean;
+  readonly lines: readonly DiffLine[];
+}
+
+/** A piece ends before a line that both sides have, or at the latest after so many lines. */
+const pieceLines = { usual: 200, most: 400 } as const;
+
+/** The lines in pieces: each part of the file begins one. */
+export function diffPieces(lines: readonly DiffLine[]): readonly DiffPiece[] {
+  const pieces: DiffPiece[] = [];
+  let from = 0;
+  const end = (to: number) => {
+    if (to > from) pieces.push({ at: from, begins: isHead(lines[from]), lines: lines.slice(from, to) });
+    from = to;
+  };
+  lines.forEach((line, at) => {
+    const size = at - from;
+    if (isHead(line) || size >= pieceLines.most || (size >= pieceLines.usual && line.kind === 'same'))
+      end(at);
+  });
+  end(lines.length);
+  return pieces;
+}
+
+const isHead = (line: DiffLine | undefined): boolean => line?.kind === 'hunk' && line.text.startsWith('@@');
+
 /** Rows with removed lines on the left and the lines that replace them on the right. */
 export function sideBySide(lines: readonly DiffLine[]): readonly DiffRow[] {
   const rows: DiffRow[] = [];

@@ -3,8 +3,11 @@ import type { ComponentChildren } from 'preact';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { executionPath } from '../selection.ts';
+import { pathOf } from '../text/address.ts';
 import { State } from './icon.tsx';
 import { Command } from './parts.tsx';
+
+const changesPath = (run: string, of: string): string => pathOf({ view: 'run', run, tab: 'changes', of });
 
 type Result = NonNullable<RunView['result']>;
 
@@ -15,7 +18,7 @@ export function EvidencePanel({ run }: { run: RunView }) {
   return (
     <div class="evidence">
       <Commands run={run} result={result} />
-      <Commits result={result} />
+      <Commits run={run} result={result} />
       <Verdicts result={result} />
       <NotChecked run={run} result={result} />
       {result.verify !== undefined && (
@@ -95,7 +98,7 @@ function Commands({ run, result }: { run: RunView; result: Result }) {
   );
 }
 
-function Commits({ result }: { result: Result }) {
+function Commits({ run, result }: { run: RunView; result: Result }) {
   if (result.commits.length === 0) return null;
   return (
     <Part title="Commits">
@@ -105,7 +108,13 @@ function Commits({ result }: { result: Result }) {
             <tr key={one.work_order}>
               <td>{one.work_order}</td>
               <td>
-                <code>{one.commit?.slice(0, 10) ?? 'nothing changed'}</code>
+                {one.commit === null ? (
+                  <span class="quiet">nothing changed</span>
+                ) : (
+                  <a href={changesPath(run.run_id, one.work_order)} title={`Diff of commit ${one.commit}`}>
+                    <code>{one.commit.slice(0, 10)}</code>
+                  </a>
+                )}
               </td>
               <td class="wide">{one.subject}</td>
               <td class="quiet">{countedItems(one.attempts, 'attempt')}</td>

@@ -14,12 +14,14 @@ import { liveTextsOf, runViewAt, server } from '../store.ts';
 import { type NodeTab, pathOf } from '../text/address.ts';
 import { durationText, tokensText } from '../text/format.ts';
 import { openDialog } from './acts.tsx';
-import { ChangedFiles, LayoutChoice } from './changes.tsx';
 import { State } from './icon.tsx';
+import { laterView } from './later-view.tsx';
 import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
 import { AnsweredQuestion } from './question.tsx';
+
+const ChangedFiles = laterView(() => import('./changes.tsx').then((part) => part.ChangedFiles));
 
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
@@ -271,10 +273,7 @@ function NodePanel({ run, row, view, tab }: PanelProps & { tab: NodeTab }) {
     case 'changes':
       return (
         <div class="changes">
-          <p class="tools">
-            <LayoutChoice />
-          </p>
-          <ChangedFiles run={run.run_id} query={{ at: `${row.node}@${row.visit}` }} version={row.took_ms} />
+          <ChangedFiles run={run} query={{ at: `${row.node}@${row.visit}` }} version={row.took_ms} />
         </div>
       );
     case 'context':
