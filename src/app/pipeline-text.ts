@@ -5,15 +5,21 @@ import { resolve } from 'node:path';
 import { type Diagnostic, shortText } from '../core/diagnostic.ts';
 import { systemWords } from '../platform/files/write.ts';
 
+/** Texts by the absolute paths of their files. */
+export type OpenTexts = ReadonlyMap<string, string>;
+
 /** The text of a pipeline file, `path` as the user typed it, or why there is none. */
 export async function pipelineText(
   path: string,
   cwd: string,
   shown = path,
+  texts?: OpenTexts,
 ): Promise<{ text: string } | { problem: Diagnostic }> {
   const no = (message: string, fix: string) => ({
     problem: { code: 'pipeline-file', severity: 'error' as const, message, fix },
   });
+  const open = texts?.get(resolve(cwd, path));
+  if (open !== undefined) return { text: open };
   if (path === '') return no('the name of the pipeline file is empty', 'name a .dot file');
   try {
     const file = resolve(cwd, path);

@@ -23,7 +23,8 @@ import {
 } from './called-pipelines.ts';
 import { kindsOf } from './kinds.ts';
 import { ownKindsFor, recordedTypes } from './own-kinds.ts';
-import { pipelineText } from './pipeline-text.ts';
+import { type OpenTexts, pipelineText } from './pipeline-text.ts';
+import { projectFileOf } from './project-file.ts';
 import { type TextsNamed, textsNamed } from './texts-named.ts';
 
 export type ReadPipeline = {
@@ -42,27 +43,37 @@ export type ReadPipeline = {
     | undefined;
 };
 
-type Options = {
+export type ReadOptions = {
   /** The pipeline is about to run: a command that a guardrail would refuse is only a warning. Default. */
   readonly toRun?: boolean;
   /** Attributes that nothing reads are errors. */
   readonly strict?: boolean;
   /** Own node types of the caller, besides those of the project. */
   readonly kinds?: readonly NodeModule[];
+  /** Texts that count in place of those of files, by absolute path: what an editor has not saved. */
+  readonly texts?: OpenTexts | undefined;
+  /** Nothing of the project is executed: its own node types are not loaded, and nothing is said about them. */
+  readonly inert?: boolean;
   /** Called between reading and checking: the parser has left much garbage. */
   readonly release?: () => void;
 };
 
 /** Reads and lints a pipeline file; `graph` is undefined when there are errors. */
-export async function readPipeline(path: string, cwd: string, options: Options = {}): Promise<ReadPipeline> {
-  const read = await pipelineText(path, cwd);
+export async function readPipeline(
+  path: string,
+  cwd: string,
+  options: ReadOptions = {},
+): Promise<ReadPipeline> {
+  const read = await pipelineText(path, cwd, path, options.texts);
   if ('problem' in read)
     return {
       ...{ graph: undefined, anyGraph: undefined, text: undefined, counts: undefined },
       ...{ found: [read.problem], textOf: () => undefined },
     };
   const { text } = read;
-  const { own, found: before } = await ownKindsFor(dirname(resolve(cwd, path)), options.kinds);
+  const home = dirname(resolve(cwd, path));
+  const { own, found: before } =
+    options.inert === true ? { own: [], found: [] } : await ownKindsFor(home, options.kinds);
   const { whole, diagnostics } = typedText(path, text, own);
   options.release?.();
   if (whole === undefined)
@@ -71,19 +82,24 @@ export async function readPipeline(path: string, cwd: string, options: Options =
       text,
       textOf: (file) => (file === path ? text : undefined),
     };
-  const texts = await textsNamed(whole.graph, cwd);
+  const texts = await textsNamed(whole.graph, cwd, options.texts);
   // A run may name another workdir.
   const files = options.toRun === false ? workdirFiles(whole.graph, cwd) : undefined;
   const root = { graph: whole.graph, folder: resolve(cwd, path, '..'), typed: typedWith(own) };
-  const called = await readCalledTexts(root, (file, shown) => pipelineText(file, cwd, shown));
+  const called = await readCalledTexts(root, (file, shown) => pipelineText(file, cwd, shown, options.texts));
   const tree = calledTree(root, (place) => called.get(place));
   const named = new Map<Graph, TextsNamed>();
   for (const { whole: one } of tree.files.values())
-    if (one !== undefined) named.set(one.graph, await textsNamed(one.graph, cwd));
+    if (one !== undefined) named.set(one.graph, await textsNamed(one.graph, cwd, options.texts));
   const textsOf: LintOptions['textsOf'] = (graph) => named.get(graph);
   const run = withCalls(whole.graph, tree.calls);
-  const more = { ...options, ...texts, before, files, calls: tree.reads, textsOf, run };
-  return withCalled({ ...checked(whole, diagnostics, more), text }, run, tree, { ...options, textsOf });
+  const hasOwn = options.inert === true && projectFileOf(home) !== undefined;
+  const more = { ...options, ...texts, before, files, hasOwn, calls: tree.reads, textsOf, run };
+  return withCalled({ ...checked(whole, diagnostics, more), text }, run, tree, {
+    ...options,
+    textsOf,
+    hasOwn,
+  });
 }
 
 /** What is found about the pipelines that it calls follows its own findings. */
@@ -108,7 +124,7 @@ function withCalled(
 export function checkPipeline(
   file: string,
   text: string,
-  { own = [], ...options }: Omit<Options, 'kinds'> & Pick<Graph, 'own'> = {},
+  { own = [], ...options }: Omit<ReadOptions, 'kinds'> & Pick<Graph, 'own'> = {},
 ): ReadPipeline {
   const { whole, diagnostics } = typedText(file, text, own);
   return {
@@ -203,14 +219,17 @@ const aboutTypes: readonly string[] = [
 type CheckOptions = Omit<LintOptions, 'partial'> & {
   /** What is wrong with the project of the pipeline. */
   readonly before?: readonly Diagnostic[];
+  /** The project may have node types that are not loaded. */
+  readonly hasOwn?: boolean;
 };
 
 function checked(
   whole: Typed<NodeKind> | undefined,
   diagnostics: readonly Diagnostic[],
-  { toRun = true, strict = false, before = [], ...files }: CheckOptions,
+  { toRun = true, strict = false, before = [], hasOwn = false, ...files }: CheckOptions,
 ): Omit<ReadPipeline, 'text' | 'textOf'> {
-  const partial = before.length > 0 || diagnostics.some(({ code }) => !harmless.includes(code));
+  const isOpen = before.length > 0 || (hasOwn && hasUnknownType(whole?.graph));
+  const partial = isOpen || diagnostics.some(({ code }) => !harmless.includes(code));
   // What could not be read is one finding.
   const isRefused = ({ place }: Diagnostic): boolean =>
     diagnostics.some(
@@ -220,7 +239,7 @@ function checked(
     whole === undefined
       ? []
       : lint(whole, { toRun, strict, ...files, partial }).filter(
-          (one) => !isRefused(one) && (before.length === 0 || !aboutTypes.includes(one.code)),
+          (one) => !isRefused(one) && !(isOpen && aboutTypes.includes(one.code)),
         );
   const found = [...before, ...diagnostics, ...findings];
   return {
@@ -230,6 +249,9 @@ function checked(
     counts: whole === undefined ? undefined : countsOf(whole.graph),
   };
 }
+
+const hasUnknownType = (graph: Graph | undefined): boolean =>
+  graph !== undefined && [...graph.nodes.values()].some(({ type }) => type === '');
 
 function countsOf(graph: ParsedGraph): NonNullable<ReadPipeline['counts']> {
   const declared = [...graph.nodes.values()].filter((node) => node.declared).length;

@@ -14,10 +14,12 @@ import { agentNames } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import { type Graph, graphWith, type Node } from '../core/graph.ts';
+import { nearest } from '../core/nearest.ts';
 import { agentKeyOf, agentNodes, backendOf } from '../core/pipeline.ts';
 import { agentsForProvider, providerOf } from '../core/providers.ts';
 import { present } from '../core/settings/types.ts';
 import { spanOfStyle } from '../dot/literals.ts';
+import { valueEdit } from '../lint/repair-edits.ts';
 import { isMissing, readFailure } from '../platform/files/write.ts';
 import type { Inputs } from './inputs.ts';
 
@@ -48,9 +50,24 @@ export function unknownAgentNames(graph: Graph): readonly Diagnostic[] {
     if (nodeBackend === '' || found.has(nodeBackend)) continue;
     const chosen = chooseAgent({ env: {}, nodeBackend });
     if ('problem' in chosen && misspelt.includes(chosen.problem.code))
-      found.set(nodeBackend, { ...chosen.problem, place: placeOf(graph, node) });
+      found.set(nodeBackend, {
+        ...chosen.problem,
+        place: placeOf(graph, node),
+        ...nameEdits(graph, nodeBackend),
+      });
   }
   return [...found.values()];
+}
+
+/** The nearest agent's name wherever a node of the graph's own file names that one. */
+function nameEdits(graph: Graph, written: string): Pick<Diagnostic, 'edits' | 'sure'> {
+  const meant = nearest(written, agentNames);
+  if (meant === undefined) return {};
+  const edits = [...graph.nodes.values()].flatMap((node) => {
+    const named = present(node.attrs, 'agent.backend');
+    return named?.value.text.trim() === written ? [valueEdit(graph, named, meant)] : [];
+  });
+  return edits.length === 0 ? {} : { edits, sure: true };
 }
 
 /** Codes of choices that may be right on another machine, with its keys and settings. */

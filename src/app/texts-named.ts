@@ -7,20 +7,28 @@ import type { LintOptions } from '../lint/rule.ts';
 
 export type TextsNamed = Pick<LintOptions, 'prompts' | 'scripts'>;
 
-/** The texts of prompt files and scripts. */
-export const textsNamed = async (graph: Graph, cwd: string): Promise<TextsNamed> => ({
-  prompts: await promptFiles(graph, cwd),
+/** The texts of prompt files and scripts; `open` has texts that count in place of those of prompt files, by absolute path. */
+export const textsNamed = async (
+  graph: Graph,
+  cwd: string,
+  open: ReadonlyMap<string, string> = new Map(),
+): Promise<TextsNamed> => ({
+  prompts: await promptFiles(graph, cwd, open),
   scripts: await scriptFiles(graph, cwd),
 });
 
 /** Texts of prompts given as `@file`; files that cannot be read are left out, `readInputs` reports them. */
-async function promptFiles(graph: Graph, cwd: string): Promise<ReadonlyMap<string, string>> {
+async function promptFiles(
+  graph: Graph,
+  cwd: string,
+  open: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (const node of graph.nodes.values()) {
     const reference = node.settings.prompt?.trim();
     if (reference === undefined || !reference.startsWith('@') || texts.has(reference)) continue;
     const path = resolve(cwd, graph.file, '..', reference.slice(1));
-    const text = await readFile(path, 'utf8').catch(() => undefined);
+    const text = open.get(path) ?? (await readFile(path, 'utf8').catch(() => undefined));
     if (text !== undefined) texts.set(reference, text);
   }
   return texts;

@@ -34,9 +34,12 @@ export const authorVerbs: readonly Verb[] = [
   {
     usage: 'validate <pipelines...>',
     about: 'Check pipelines without running them',
-    examples: ['validate greet.dot'],
-    exits: { 0: 'no errors; there may be warnings', 2: 'errors' },
+    examples: ['validate greet.dot', 'validate --watch greet.dot', 'validate --fix greet.dot'],
+    exits: { 0: 'no errors; there may be warnings', 2: 'errors', 130: '--watch was ended' },
     options: () => [
+      option('--watch', 'check again after each change, until Ctrl-C'),
+      option('--fix', 'show the difference that fixes certain mistakes, and ask whether to write it'),
+      option('--yes', 'with --fix: write it without asking; otherwise only a terminal is asked'),
       option('--strict', 'treat attributes without effect as errors'),
       json('print findings as JSON'),
       noColor(),

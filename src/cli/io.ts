@@ -15,6 +15,8 @@ export type Io = {
   readonly errIsTerminal: boolean;
   /** Columns of the terminal, which may change: read it when it is used. */
   readonly width: number;
+  /** Its lines, where it knows them. */
+  readonly height?: number | undefined;
   /** How the user calls us, and the command line that would start the same again. */
   readonly called?: { readonly program: string; readonly again?: string };
 };

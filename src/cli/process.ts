@@ -61,6 +61,9 @@ const io: Io = {
     // A terminal that does not know its size says 0. Either of the two may go somewhere else.
     return process.stderr.columns || process.stdout.columns || 100;
   },
+  get height() {
+    return process.stderr.rows || process.stdout.rows || undefined;
+  },
   called: { program, ...(again === undefined ? {} : { again }) },
 };
 
@@ -160,6 +163,9 @@ const host: CommandHost = {
   ...io,
   get width() {
     return io.width;
+  },
+  get height() {
+    return io.height;
   },
   bytes: (piece) => void process.stdout.write(piece),
   outIsClosed: () => outIsClosed,

@@ -33,6 +33,9 @@ export type Span = { readonly start: Position; readonly end: Position };
 /** A span in a named file; `file` is the path as the user typed it. */
 export type Place = { readonly file: string; readonly span: Span };
 
+/** Another text for a place of a file; an empty place is where the text is added. */
+export type TextEdit = { readonly span: Span; readonly text: string };
+
 /** Only `factory validate` shows hints; they never fail a command. */
 export type Severity = 'error' | 'warning' | 'hint';
 
@@ -67,6 +70,10 @@ export type Diagnostic = {
   readonly place?: Place;
   /** How to fix it, in one sentence. */
   readonly fix?: string;
+  /** What `fix` says, as changes of the file that `place` names. */
+  readonly edits?: readonly TextEdit[];
+  /** The edits are the only thing that the author can have meant: `factory validate --fix` makes them. Others are for a person to choose. */
+  readonly sure?: true;
   /** An example run that shows the problem, from the start node. */
   readonly witness?: readonly WitnessStep[];
 };

@@ -5,7 +5,16 @@ export type Sign = '->' | '{' | '}' | '[' | ']' | ';' | ',' | '=' | '+';
 export type Token = Range & { readonly kind: 'word' | 'string' | 'html' | Sign | 'end' };
 
 /** Something in the author's text that is refused. */
-export type BadText = Range & { readonly code: string; readonly message: string; readonly fix: string };
+export type BadText = Range & {
+  readonly code: string;
+  readonly message: string;
+  readonly fix: string;
+  /** What the author must have meant. */
+  readonly edits?: readonly RangeEdit[];
+};
+
+/** Another text for a part of the author's. */
+export type RangeEdit = Range & { readonly text: string };
 
 export type Lexed = {
   /** The last one is `end`. */
@@ -90,8 +99,11 @@ class Lexer {
     this.#at = end;
   }
 
-  #refuse(code: string, length: number, message: string, fix: string): void {
-    this.#bad.push({ code, start: this.#at, end: this.#at + length, message, fix });
+  /** `instead`: the text that the author must have meant. */
+  #refuse(code: string, length: number, message: string, fix: string, instead?: string): void {
+    const place = { start: this.#at, end: this.#at + length };
+    const edits = instead === undefined ? {} : { edits: [{ ...place, text: instead }] };
+    this.#bad.push({ code, ...place, message, fix, ...edits });
   }
 
   #takeString(): void {
@@ -116,7 +128,8 @@ class Lexer {
     if (length === 0) return false;
     const sign = this.#text[this.#at] === '#' ? '#' : '//';
     const message = `${sign} starts a comment, even in a value without quotes`;
-    this.#refuse('syntax', length, message, 'write the value in double quotes');
+    const value = this.#text.slice(this.#at, this.#at + length);
+    this.#refuse('syntax', length, message, 'write the value in double quotes', `"${value}"`);
     this.#push('word', this.#at + length);
     return true;
   }
@@ -128,8 +141,10 @@ class Lexer {
     const fix = arrow.startsWith('<')
       ? 'edges go from left to right: write b -> a instead of a <- b'
       : 'write ->';
-    if (arrow === '--') this.#refuse('undirected-edge', 2, 'edges of a pipeline have a direction', fix);
-    else this.#refuse('syntax', length, `${arrow} is not an arrow`, fix);
+    const instead = fix === 'write ->' ? `->${/\s*$/.exec(arrow)?.[0] ?? ''}` : undefined;
+    if (arrow === '--')
+      this.#refuse('undirected-edge', 2, 'edges of a pipeline have a direction', fix, instead);
+    else this.#refuse('syntax', length, `${arrow} is not an arrow`, fix, instead);
     this.#push('->', this.#at + length);
     return true;
   }
@@ -137,7 +152,7 @@ class Lexer {
   #takePort(): boolean {
     const last = this.#tokens.at(-1);
     const length = this.#inList || !(isLiteral(last) || last?.kind === '}') ? 0 : this.#match(port);
-    if (length > 0) this.#refuse('port', length, 'ports are not supported', 'name the node only');
+    if (length > 0) this.#refuse('port', length, 'ports are not supported', 'name the node only', '');
     this.#at += length;
     return length > 0;
   }

@@ -145,7 +145,7 @@ export function positionsOf(text: string): Positions {
 const keptLines = new WeakMap<object, Positions>();
 
 /** The positions of a graph's text, computed once. */
-function positionsIn(graph: { readonly text: string }): Positions {
+export function positionsIn(graph: { readonly text: string }): Positions {
   const known = keptLines.get(graph);
   if (known !== undefined) return known;
   const made = positionsOf(graph.text);

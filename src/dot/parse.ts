@@ -110,10 +110,29 @@ function explain(text: string, { tokens: all }: Rewritten, statement: Range, err
       'check whether a quote, a bracket or an = is missing before it',
     );
   if (earlier?.kind !== 'string' && equals?.kind === '=' && !shown(before).endsWith(':'))
-    return bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier);
+    return {
+      ...bad('a value with blanks must be in quotes', 'write the whole value in double quotes', earlier),
+      ...quotedWords(text, tokens, i - 2),
+    };
   return bad(
     `the attribute "${shown(before)}" has no value`,
     `write ${shown(before).replace(/:$/, '')}=…`,
     before,
   );
+}
+
+/** The words from one token on in double quotes, up to a sign or the name of the next attribute. */
+function quotedWords(
+  text: string,
+  tokens: Rewritten['tokens'],
+  from: number,
+): Pick<BadText, 'edits'> | undefined {
+  const first = tokens[from];
+  let last = first;
+  for (let i = from + 1; tokens[i]?.kind === 'word' && tokens[i + 1]?.kind !== '='; i++) last = tokens[i];
+  if (first?.kind !== 'word' || last === undefined) return undefined;
+  const words = text.slice(first.start, last.end);
+  return /["\n\r]/.test(words)
+    ? undefined
+    : { edits: [{ start: first.start, end: last.end, text: `"${words}"` }] };
 }

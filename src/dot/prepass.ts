@@ -1,7 +1,17 @@
 /** Rewrites the author's text to strict DOT for `@ts-graphviz/ast`. Every character keeps its offset, so that places in
  *  the library's tree are places in the author's text. Accepted syntax that the library does not know is replaced,
  *  comments and line breaks by blanks. Refused syntax is reported, and removed or replaced too. */
-import { type BadText, endOfString, isLiteral, type Lexed, lex, type Range, type Token } from './lex.ts';
+import { closingBrace, closingBracket, inDoubleQuotes } from './closing-edits.ts';
+import {
+  type BadText,
+  endOfString,
+  isLiteral,
+  type Lexed,
+  lex,
+  type Range,
+  type RangeEdit,
+  type Token,
+} from './lex.ts';
 
 export type Rewritten = {
   /** The strict text, of the same length as the author's. */
@@ -127,8 +137,14 @@ class Rewriter {
     return token.kind === 'word' ? this.textOf(token).toLowerCase() : '';
   }
 
-  private refuse(code: string, { start, end }: Range, message: string, fix: string): void {
-    this.bad.push({ code, start, end, message, fix });
+  private refuse(
+    code: string,
+    { start, end }: Range,
+    message: string,
+    fix: string,
+    edits: readonly RangeEdit[] = [],
+  ): void {
+    this.bad.push({ code, start, end, message, fix, ...(edits.length === 0 ? {} : { edits }) });
   }
 
   /** Writes a token at its offset, in its length. */
@@ -169,7 +185,8 @@ class Rewriter {
         : `"${' '.repeat(word.length - 2)}"`;
     const fix = 'write the value in double quotes';
     if (token.kind === 'html') this.refuse('html-value', token, 'HTML values are not supported', fix);
-    else if (/^['“”„‟«»‘’‚‛]/.test(word)) this.refuse('quotes', token, 'strings need double quotes (")', fix);
+    else if (/^['“”„‟«»‘’‚‛]/.test(word))
+      this.refuse('quotes', token, 'strings need double quotes (")', fix, inDoubleQuotes(this.text, token));
     else if (invisible.test(word))
       this.refuse(
         'invisible',
@@ -186,7 +203,15 @@ class Rewriter {
   private header(): Rewritten['header'] {
     const write = 'write digraph name { … }';
     if (this.word(this.peek()) === 'strict') {
-      this.refuse('strict-graph', this.peek(), 'strict graphs are not supported', 'remove the word strict');
+      const [{ start }, { start: end }] = [this.peek(), this.peek(1)];
+      const edits = [{ start, end, text: '' }];
+      this.refuse(
+        'strict-graph',
+        this.peek(),
+        'strict graphs are not supported',
+        'remove the word strict',
+        edits,
+      );
       this.index++;
     }
     const keyword = this.peek();
@@ -197,6 +222,7 @@ class Rewriter {
         keyword,
         'a pipeline is a directed graph',
         'write digraph instead of graph',
+        [{ start: keyword.start, end: keyword.end, text: 'digraph' }],
       );
     else if (this.word(keyword) !== 'digraph') {
       if (keyword.kind !== 'end' || !this.lexed.unclosed)
@@ -233,7 +259,14 @@ class Rewriter {
       if (token.kind === 'end') {
         this.whole = false;
         if (!this.lexed.unclosed)
-          this.refuse('unclosed-brace', brace.open, 'this brace is never closed', 'close it with }');
+          this.refuse(
+            'unclosed-brace',
+            brace.open,
+            'this brace is never closed',
+            'close it with }',
+            // A brace of a subgraph may have to be closed anywhere.
+            this.braces.length === 1 ? [closingBrace(this.text)] : [],
+          );
         else if (this.statement !== undefined) this.statements.pop();
         return;
       }
@@ -364,7 +397,13 @@ class Rewriter {
         this.whole = false;
         this.statements.pop();
         if (token.kind !== 'end' || !this.lexed.unclosed)
-          this.refuse('unclosed-list', open, 'this attribute list is never closed', 'close it with ]');
+          this.refuse(
+            'unclosed-list',
+            open,
+            'this attribute list is never closed',
+            'close it with ]',
+            closingBracket(this.text, this.lexed.tokens, open),
+          );
         return false;
       } else this.take();
     }

@@ -38,12 +38,18 @@ export function readGraph(
   text: string,
 ): { readonly graph: ParsedGraph | undefined; readonly diagnostics: readonly Diagnostic[] } {
   const positions = positionsOf(text);
-  const report = ({ code, message, start, end, fix }: BadText): Diagnostic => ({
+  const report = ({ code, message, start, end, fix, edits }: BadText): Diagnostic => ({
     code,
     severity: 'error',
     message,
     place: { file, span: positions.span(start, end) },
     fix,
+    ...(edits === undefined
+      ? {}
+      : {
+          edits: edits.map((one) => ({ span: positions.span(one.start, one.end), text: one.text })),
+          sure: true as const,
+        }),
   });
   const nul = text.indexOf('\0');
   if (nul !== -1)

@@ -2,6 +2,7 @@
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
 import { type Finding, type Repair, repaired } from '../core/settings/repair.ts';
 import { type Typed, typed } from '../core/settings/typing.ts';
+import { editsOf } from './repair-edits.ts';
 import { type LintKind, type LintOptions, lintSubject, type Rule, type Subject } from './rule.ts';
 import { barePrefix } from './rules/bare-prefix.ts';
 import { branchAccess } from './rules/branch-access.ts';
@@ -157,7 +158,8 @@ export function lint(read: Typed<LintKind>, options: LintOptions = {}): readonly
     .filter(({ severity }) => severity !== 'hint' || !(isFailing || lifts))
     .sort((a, b) => rank(a) - rank(b) || offset(a) - offset(b))
     .map((one) => {
-      const { repairs: _, ...texts } = one;
+      const { repairs = [], ...rest } = one;
+      const texts = { ...rest, ...editsOf(read.graph, repairs) };
       return lifts && isMistake(one) ? { ...texts, severity: 'error' } : texts;
     });
 }

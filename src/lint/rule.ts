@@ -130,14 +130,19 @@ type FindingTexts = {
   readonly fix: string;
   /** What the author probably meant; empty where that is unknown. */
   readonly repairs?: readonly Repair[] | undefined;
+  /** The text in place of `span` that the author must have meant, where no repair says it. */
+  readonly instead?: string | undefined;
 };
 
 /** A finding of a rule in the graph's file. */
 export const finding = (
   graph: Graph,
   { code, severity }: Pick<Rule, 'code' | 'severity'>,
-  { message, span, fix, repairs = [] }: FindingTexts,
-): Finding => ({ code, severity, message, place: { file: graph.file, span }, fix, repairs });
+  { message, span, fix, repairs = [], instead }: FindingTexts,
+): Finding => ({
+  ...{ code, severity, message, place: { file: graph.file, span }, fix, repairs },
+  ...(instead === undefined ? {} : { edits: [{ span, text: instead }], sure: true as const }),
+});
 
 /** Why calls of the graph have no pipeline, for the rule with that code. */
 export function* callFindings(rule: Rule, { graph, options }: Subject): Generator<Finding> {

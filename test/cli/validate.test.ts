@@ -1,5 +1,8 @@
+import { chmod, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
+import { call } from '../support/verb.ts';
 
 async function validated(files: Record<string, string>, flags: readonly string[] = [], terminal = false) {
   await using it = await home(files);
@@ -114,4 +117,80 @@ test.for([
 test('a pipeline is valid although its agents are not installed', async () => {
   const text = good.replace('start ->', 'a [prompt=x, agent="openai,scripted,codex"] start -> a ->');
   expect((await validated({ 'a.dot': text })).code).toBe(0);
+});
+
+const slip = good.replace('exit [', 'a [promt="x", prompt="y"] exit [').replace('-> exit', '-> a -> exit');
+
+test('--fix prints the difference and changes nothing where nobody can agree to it', async () => {
+  await using it = await home({ 'a.dot': slip.replace(', prompt="y"', '') });
+  const { code, stdout } = await it.factory(['validate', '--fix', 'a.dot']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^--- a\.dot\n\+\+\+ a\.dot\n@@ -1,1 \+1,1 @@\n-.*promt=.*\n.*\+.*prompt=/s);
+  expect(stdout).toContain('nothing was changed; --fix --yes fixes 1 mistake in a.dot\na.dot: 1 warning');
+  expect(await it.read('a.dot')).toContain('promt');
+});
+
+test('--fix --yes writes what is certain, reports what is left, and keeps the permissions', async () => {
+  await using it = await home({ 'a.dot': slip.replace(', prompt="y"', ', max_visits=none'), 'b.dot': good });
+  await chmod(join(it.path, 'a.dot'), 0o640);
+  const { code, stdout, stderr } = await it.factory(['validate', '--fix', '--yes', 'a.dot', 'b.dot']);
+  expect(code).toBe(2);
+  expect(stdout).toContain('fixed 1 mistake in a.dot\na.dot: 1 error');
+  expect(stdout).toContain('b.dot: ok');
+  expect(stderr).toContain('max_visits "none" is not a whole number');
+  expect(await it.read('a.dot')).toContain('[prompt="x"');
+  expect((await stat(join(it.path, 'a.dot'))).mode & 0o777).toBe(0o640);
+});
+
+test('--fix --json has the difference of each file, and says whether it was written', async () => {
+  await using it = await home({ 'a.dot': slip.replace(', prompt="y"', '') });
+  const { stdout } = await it.factory(['validate', '--fix', '--json', 'a.dot']);
+  expect(JSON.parse(stdout)).toMatchObject({
+    files: [{ file: 'a.dot', fixes: 1, fixed: false, difference: expect.stringContaining('\n+') }],
+  });
+});
+
+test('--yes and --watch go with what they are for', async () => {
+  await using it = await home({ 'a.dot': good });
+  expect((await it.factory(['validate', '--yes', 'a.dot'])).stderr).toContain(
+    '--yes answers the question of --fix',
+  );
+  expect((await it.factory(['validate', '--fix', '--watch', 'a.dot'])).code).toBe(2);
+});
+
+test('--watch reports again when the pipeline or a prompt of it has changed, until the signal', async () => {
+  await using it = await home({
+    'a.dot': good.replace('start ->', 'a [prompt="@p/a.md"] start -> a ->'),
+    'p/b.md': '',
+  });
+  const ending = new AbortController();
+  const seen: string[] = [];
+  let next = (): void => {};
+  const line = (): Promise<void> => new Promise((done) => (next = done));
+  let came = line();
+  const ended = call(
+    ['validate', 'a.dot'],
+    { watch: true },
+    {
+      ...{ cwd: it.path, env: {}, signal: () => ending.signal },
+      out: (text) => {
+        seen.push(text.trim());
+        next();
+      },
+    },
+  );
+  await came;
+  came = line();
+  await writeFile(join(it.path, 'p/a.md'), 'Fix it');
+  await came;
+  came = line();
+  await writeFile(join(it.path, 'a.dot'), good.replace('-> exit', '-> '));
+  await came;
+  ending.abort();
+  expect((await ended).code).toBe(130);
+  expect(seen).toEqual([
+    'a.dot: 1 error (3 nodes, 2 edges)',
+    'a.dot: ok (3 nodes, 2 edges)',
+    'a.dot: 1 error',
+  ]);
 });

@@ -1,4 +1,5 @@
 /** Hints at syntax that Graphviz does not read: its programs and editors cannot show the pipeline. */
+import { isGraphvizWord } from '../../dot/prepass.ts';
 import { finding, type Rule } from '../rule.ts';
 
 const most = 5;
@@ -10,6 +11,10 @@ const reasonFor = (piece: string): string =>
     : /^[;,]$/.test(piece)
       ? 'it takes no further separator there'
       : 'names with dots and durations need quotes there';
+
+/** The same for Graphviz: words in quotes, and without what it takes no second time. */
+const readable = (piece: string): string =>
+  piece === '#' ? '//' : isGraphvizWord(piece) || /^[;,]$/.test(piece) ? '' : `"${piece}"`;
 
 export const notGraphviz: Rule = {
   code: 'not-graphviz',
@@ -33,6 +38,10 @@ export const notGraphviz: Rule = {
       span,
       fix: `factory fmt ${graph.file}`,
     });
-    return [hint];
+    const edits = graph.notGraphviz.map((place) => ({
+      span: place,
+      text: readable(graph.text.slice(place.start.offset, place.end.offset)),
+    }));
+    return [{ ...hint, edits, sure: true }];
   },
 };

@@ -26,6 +26,7 @@ export const shellVariable: Rule = {
             span:
               file === undefined ? spanInValue(graph, attribute, at, written.length) : attribute.valueSpan,
             fix: `write ${meant}`,
+            instead: file === undefined ? meant : undefined,
           });
         }
       }

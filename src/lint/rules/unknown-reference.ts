@@ -9,7 +9,7 @@ import { parseVars, variablesOf } from '../../core/variables.ts';
 import { spanInValue } from '../../dot/literals.ts';
 import { finding, type Rule } from '../rule.ts';
 
-type Wrong = { readonly message: string; readonly fix: string };
+type Wrong = { readonly message: string; readonly fix: string; readonly instead?: string };
 /** The known names, with a search for the nearest one. */
 type Names = {
   readonly vars: ReadonlySet<string>;
@@ -37,10 +37,9 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
       const named = (name: string) => (isInput ? `{{ inputs.${name} }}` : `\${var.${name}}`);
       return {
         message: `the variable "${key}" is not declared`,
-        fix:
-          meant !== undefined
-            ? `write ${named(meant)}`
-            : `declare it: ${isInput ? `inputs="${key}"` : `vars="${key}=…"`}`,
+        ...(meant !== undefined
+          ? { fix: `write ${named(meant)}`, instead: named(meant) }
+          : { fix: `declare it: ${isInput ? `inputs="${key}"` : `vars="${key}=…"`}` }),
       };
     }
     case 'node': {
@@ -56,9 +55,12 @@ function wrong(graph: Graph, names: Names, reference: Reference): Wrong | undefi
         };
       }
       const meant = names.nearestNode(id);
+      const instead = `\${node.${meant}.${path}}`;
       return {
         message: `there is no node "${id}"`,
-        fix: meant === undefined ? 'name a node of this graph' : `write \${node.${meant}.${path}}`,
+        ...(meant === undefined
+          ? { fix: 'name a node of this graph' }
+          : { fix: `write ${instead}`, instead }),
       };
     }
     case 'ctx':
@@ -128,6 +130,7 @@ export const unknownReference: Rule = {
                 ? spanInValue(graph, attribute, reference.at, reference.length)
                 : attribute.valueSpan,
             fix: found.fix,
+            instead: file === undefined ? found.instead : undefined,
           });
         }
       }
