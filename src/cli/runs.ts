@@ -4,6 +4,7 @@ import { inspectRows } from '../app/inspect/run-list.ts';
 import { runList } from '../app/inspect/run-pages.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
+import { stateOrWait } from '../app/inspect/wait-words.ts';
 import { jobsWithoutRun } from '../app/queued-run.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
@@ -109,7 +110,9 @@ function table(
   return all.map(({ cells, used, last }, at) => {
     const run = runs[at - 1];
     if (run === undefined) return paint.dim(cells.join('  ').trimEnd());
-    const painted = cells.map((cell, column) => (column === 1 ? statePaint(run.status, paint)(cell) : cell));
+    const painted = cells.map((cell, column) =>
+      column === 1 ? statePaint(stateOrWait(run.status, run.waiting), paint)(cell) : cell,
+    );
     const room = width === undefined ? 100 : width - used - 1;
     const row = [...painted, room < 12 ? '' : oneLine(last, room)].join('  ').trimEnd();
     const below = wide || run.status === 'completed' ? '' : oneLine(storyOf(run), width - 3);
@@ -133,7 +136,7 @@ function cellsOf(runs: readonly RunRow[], wide: boolean, now: Date): readonly (r
     ['run', 'status', ...names],
     ...runs.map((run, at) => [
       ids[at] ?? run.run_id,
-      stateCell(run.status),
+      stateCell(stateOrWait(run.status, run.waiting)),
       ...(ordered ? [run.progress === null ? '' : `${run.progress.done}/${run.progress.total}`] : []),
       run.started_at === '' ? '?' : localTime(run.started_at, now),
       elapsedWords(run.elapsed_ms),

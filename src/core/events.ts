@@ -37,6 +37,13 @@ const cause = once(() =>
   z.enum(waitCauses).exactOptional().describe('What is waited for, where it is the provider'),
 );
 
+const of = once(() =>
+  z
+    .int()
+    .exactOptional()
+    .describe('The last attempt that there may be; missing where only time limits the attempts'),
+);
+
 const unset_keys = once(() =>
   z
     .array(z.string())
@@ -92,6 +99,7 @@ export const runEventSchema = once(() =>
         ...ofNode(),
         retry_count: z.number(),
         attempt: z.int().exactOptional().describe('Of this execution, the one that follows'),
+        of: of(),
         cause: cause(),
         reason: z.string(),
         delay_ms: z.number(),
@@ -102,12 +110,24 @@ export const runEventSchema = once(() =>
         ...base(),
         type: z.literal('CallRetrying'),
         ...ofNode(),
-        attempt: z.int().describe('Number of the request that follows, from 2'),
+        attempt: z
+          .int()
+          .describe('Number of the try that follows; 1 where none was made, since the account is on hold'),
+        of: of(),
         cause: cause(),
         reason: z.string(),
         delay_ms: z.number(),
       })
       .describe('A model call waits before it repeats its request.'),
+    z
+      .object({
+        ...base(),
+        type: z.literal('StageWaiting'),
+        ...ofNode(),
+        until: z.string().describe('RFC 3339, UTC'),
+        reason: z.string(),
+      })
+      .describe('A node begins to wait for a time within the run.'),
     z
       .object({
         ...base(),

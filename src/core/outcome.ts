@@ -249,10 +249,6 @@ export type WaitCause = (typeof waitCauses)[number];
 export const causeOfWait = (park: Park | undefined): WaitCause =>
   park?.kind === 'quota' ? 'rate_limit' : park?.kind === 'outage' ? 'outage' : 'retry';
 
-/** The wait in words, as a list of runs has it. */
-export const waitWords = (cause: WaitCause, attempt: number, until: string): string =>
-  `${{ rate_limit: 'rate limited', outage: 'provider down', retry: 'waiting for a retry' }[cause]}, attempt ${attempt}, next try ${until}`;
-
 /** Also a run whose disk is full is suspended, one that asks a person, and one at a node that waits; no call waits for those. */
 export const pausedWords = [
   'paused_quota',

@@ -47,7 +47,12 @@ export const retryPolicyOf = (
 });
 
 export type Retry =
-  | { readonly again: true; readonly delayMs: number }
+  | {
+      readonly again: true;
+      readonly delayMs: number;
+      /** The last attempt that there may be; undefined where only time limits them. */
+      readonly of?: number;
+    }
   | { readonly again: false; readonly outcome: Outcome };
 
 /** The next wait for a provider that is down; undefined where it is not that, or the run has waited long enough. What the agent
@@ -87,7 +92,11 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
   const { unsaid, ...outcome } = answered.status === 'fail' ? answered : { ...answered, unsaid: undefined };
   const done: Retry = { again: false, outcome };
   if (unsaid === true && policy.askedAgain !== true)
-    return { again: true, delayMs: backedOff(policy, attempt) };
+    return {
+      again: true,
+      delayMs: backedOff(policy, attempt),
+      of: Math.max(attempt, policy.maxRetries ?? 0) + 1,
+    };
   if (outcome.status === 'fail') {
     const infra = outcome.class === 'infra';
     // Guardrail violations, cancellations and budget limits are never retried.
@@ -98,14 +107,20 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
       return done;
     if (!infra && !policy.onFail) return done;
     const own = infra && policy.isAgent && policy.maxRetries === undefined;
-    if (attempt > (own ? infraRetries : (policy.maxRetries ?? 0))) return done;
+    const retries = own ? infraRetries : (policy.maxRetries ?? 0);
+    if (attempt > retries) return done;
     const planned = own ? infraDelayMs * 2 ** (attempt - 1) : backedOff(policy, attempt);
     // A wait that the server asks for counts, up to the longest that a run waits.
     const requested = Math.min(outcome.retryAfterMs ?? 0, Math.max(policy.park_after, policy.maxDelayMs));
-    return { again: true, delayMs: Math.max(Math.min(planned, policy.maxDelayMs), requested) };
+    return {
+      again: true,
+      delayMs: Math.max(Math.min(planned, policy.maxDelayMs), requested),
+      of: retries + 1,
+    };
   }
   if (outcome.status !== 'retry') return done;
-  if (attempt <= (policy.maxRetries ?? 0)) return { again: true, delayMs: backedOff(policy, attempt) };
+  const { maxRetries = 0 } = policy;
+  if (attempt <= maxRetries) return { again: true, delayMs: backedOff(policy, attempt), of: maxRetries + 1 };
   const { status: _, reason, ...rest } = outcome;
   if (policy.allowPartial) return { again: false, outcome: { ...rest, status: 'partial_success' } };
   return { again: false, outcome: failed(reason === '' ? 'retry_exhausted' : reason, 'product', rest) };

@@ -80,7 +80,7 @@ class HoldGate implements CallGate {
         }
         if (calls.waitedMs + left > park_after) return refusal;
         calls.waitedMs += left;
-        task.waits?.({ attempt: calls.count, cause: 'rate_limit', reason: hold.reason, delayMs: left });
+        task.waits?.({ attempt: 1, cause: 'rate_limit', reason: hold.reason, delayMs: left });
         await clock.sleep(left, signal);
         continue;
       }

@@ -19,7 +19,7 @@ const lookMs = 60_000;
 /** Waits until `ms` after the start of the execution, which is in the journal: an interrupted execution that is resumed does not
  *  wait anew. */
 export async function waitFrom(context: LayerContext, ms: number, mostMs: number): Promise<boolean> {
-  const { run, node, clock, limits, signal } = context;
+  const { run, node, clock, limits, signal, writer } = context;
   // A replay does not repeat the waits of the recorded run.
   if (run.replay?.follows === true) return true;
   const until = startOf(context) + Math.min(ms, longestMs);
@@ -32,6 +32,11 @@ export async function waitFrom(context: LayerContext, ms: number, mostMs: number
       ...{ status: pausedBy('wait'), node: node.id, reason: `a wait of ${elapsedWords(ms)}` },
       ...{ wake_at, since: since.toISOString() },
     });
+  }
+  if (left() > 0) {
+    const reason = `a wait of ${elapsedWords(ms)}`;
+    const facts = { node_id: node.id, until: new Date(until).toISOString(), reason };
+    await writer.event({ type: 'StageWaiting', ...facts });
   }
   const ends = clock.monotonic() + Math.max(0, left());
   const over = clock.monotonic() + mostMs;

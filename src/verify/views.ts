@@ -21,7 +21,15 @@ type Viewed = {
  *  not compared. */
 const besidesJournal: ReadonlySet<unknown> = new Set([
   ...['PipelineStarted', 'SessionInitialized', 'ResumeLoaded', 'ForkLoaded'],
-  ...['StageRetrying', 'CallRetrying', 'AgentActed', 'GuardrailViolation', 'ReplayRan', 'ScenarioRerun'],
+  ...[
+    'StageRetrying',
+    'CallRetrying',
+    'StageWaiting',
+    'AgentActed',
+    'GuardrailViolation',
+    'ReplayRan',
+    'ScenarioRerun',
+  ],
 ]);
 
 /** Fields that the view adds, that only the engine knew, and paths. */

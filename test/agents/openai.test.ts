@@ -660,6 +660,7 @@ test.for([
   expect(waits).toEqual([
     {
       attempt: 2,
+      of: 3,
       cause,
       reason: expect.stringContaining('busy'),
       delayMs: delayMs ?? expect.any(Number),

@@ -23,6 +23,7 @@ const plain: RunRow = {
   title: 'link checker',
   pipeline: 'pipelines/compile-and-build.dot',
   status: 'completed',
+  waiting: null,
   needs_attention: false,
   headline: '',
   reason: '',
@@ -186,6 +187,7 @@ class Story {
       ...(node === 'plan'
         ? { waited_ms: 4000, waits: [{ at: iso(this.at + 2000), ms: 4000 }], attempts: 2 }
         : { waited_ms: 0, waits: [], attempts: 1 }),
+      ...{ pauses: [], waiting: null },
       model_ms: asks ? took * 0.8 : 0,
       class: state === 'fail' ? 'product' : null,
       reason: state === 'fail' ? why : '',

@@ -23,13 +23,13 @@ describe('an outcome of retry', () => {
     });
   });
   test('is repeated max_retries times, 500 ms apart', () => {
-    expect(nextAttempt(policy({ maxRetries: 2 }), 2, again)).toEqual({ again: true, delayMs: 500 });
+    expect(nextAttempt(policy({ maxRetries: 2 }), 2, again)).toEqual({ again: true, delayMs: 500, of: 3 });
     expect(nextAttempt(policy({ maxRetries: 2 }), 3, again)).toMatchObject({ again: false });
   });
   test('backs off up to the longest delay', () => {
     const patient = policy({ maxRetries: 9, delayMs: 1000, backoff: 3, maxDelayMs: 5000 });
     expect([1, 2, 3].map((attempt) => nextAttempt(patient, attempt, again))).toEqual(
-      [1000, 3000, 5000].map((delayMs) => ({ again: true, delayMs })),
+      [1000, 3000, 5000].map((delayMs) => ({ again: true, delayMs, of: 10 })),
     );
   });
   test('ends as partial success where that is allowed', () => {
@@ -46,8 +46,8 @@ describe('an outcome of retry', () => {
 
 test('a delay of nothing stays nothing, however often it is multiplied', () => {
   const eager = policy({ maxRetries: 9, delayMs: 0, backoff: 1e200, onFail: true });
-  expect(nextAttempt(eager, 3, again)).toEqual({ again: true, delayMs: 0 });
-  expect(nextAttempt(eager, 3, failed('x', 'product'))).toEqual({ again: true, delayMs: 0 });
+  expect(nextAttempt(eager, 3, again)).toEqual({ again: true, delayMs: 0, of: 10 });
+  expect(nextAttempt(eager, 3, failed('x', 'product'))).toEqual({ again: true, delayMs: 0, of: 10 });
 });
 
 describe('a failure', () => {
@@ -58,12 +58,14 @@ describe('a failure', () => {
     expect(nextAttempt(policy({ maxRetries: 1, onFail: true }), 1, failed('x', 'product'))).toEqual({
       again: true,
       delayMs: 500,
+      of: 2,
     });
   });
   test('of class infra is repeated as often as max_retries says', () => {
     expect(nextAttempt(policy({ maxRetries: 1 }), 1, failed('x', 'infra'))).toEqual({
       again: true,
       delayMs: 500,
+      of: 2,
     });
     expect(nextAttempt(policy(), 1, failed('x', 'infra'))).toMatchObject({ again: false });
   });
@@ -79,8 +81,8 @@ describe('a failure', () => {
   test('of class infra gets two retries with backoff in an agent node', () => {
     const agent = policy({ isAgent: true });
     expect([1, 2].map((n) => nextAttempt(agent, n, failed('x', 'infra')))).toEqual([
-      { again: true, delayMs: 1000 },
-      { again: true, delayMs: 2000 },
+      { again: true, delayMs: 1000, of: 3 },
+      { again: true, delayMs: 2000, of: 3 },
     ]);
     expect(nextAttempt(agent, 3, failed('x', 'infra'))).toMatchObject({ again: false });
   });
@@ -91,13 +93,13 @@ describe('a failure', () => {
   });
   test('waits as long as the server asks for', () => {
     const limited = failed('x', 'infra', { retryAfterMs: 7000 });
-    expect(nextAttempt(policy({ isAgent: true }), 1, limited)).toEqual({ again: true, delayMs: 7000 });
+    expect(nextAttempt(policy({ isAgent: true }), 1, limited)).toEqual({ again: true, delayMs: 7000, of: 3 });
   });
   test('waits no longer for a server than a run waits for anything', () => {
     const day = failed('x', 'infra', { retryAfterMs: 86_400_000 });
     const waits = (more: Partial<RetryPolicy>) => nextAttempt(policy({ isAgent: true, ...more }), 1, day);
-    expect(waits({})).toEqual({ again: true, delayMs: 120_000 });
-    expect(waits({ maxDelayMs: 600_000 })).toEqual({ again: true, delayMs: 600_000 });
+    expect(waits({})).toEqual({ again: true, delayMs: 120_000, of: 3 });
+    expect(waits({ maxDelayMs: 600_000 })).toEqual({ again: true, delayMs: 600_000, of: 3 });
   });
   test.for(['guardrail', 'cancelled', 'budget'] as const)(
     'of class %s is final whatever the node asks for',

@@ -7,6 +7,7 @@ export const madeRow = (facts: Partial<RunRow> = {}): RunRow => ({
   title: 'parser',
   pipeline: 'build.dot',
   status: 'completed',
+  waiting: null,
   needs_attention: false,
   headline: '',
   reason: '',

@@ -26,10 +26,13 @@ export function retries(
   let done = 0;
   let waited = 0;
   let outlasted = 0;
-  const sleep = (delayMs: number, { reason, park }: RequestFailure['report']): Promise<void> => {
+  const sleep = (delayMs: number, { reason, park }: RequestFailure['report'], of?: number): Promise<void> => {
     const reset = park?.kind === 'quota' ? park.wakeAtMs : undefined;
-    const wait = { attempt: done + 2, cause: causeOfWait(park), reason, delayMs };
-    request.waits?.(reset === undefined ? wait : { ...wait, resetMs: reset });
+    request.waits?.({
+      ...{ attempt: done + 2, cause: causeOfWait(park), reason, delayMs },
+      ...(of === undefined ? {} : { of }),
+      ...(reset === undefined ? {} : { resetMs: reset }),
+    });
     return request.clock.sleep(delayMs, watch.signal);
   };
   /** Waits for a provider that is down; where nothing would be lost, the run repeats the call instead. */
@@ -55,7 +58,7 @@ export function retries(
       if (asked !== undefined && asked > (request.park_after ?? Number.POSITIVE_INFINITY)) return false;
       const wait = asked ?? Math.min(request.firstRetryMs * 2 ** done, mostMs);
       if (!again || done >= request.maxRetries || waited + wait > mostMs) return false;
-      await sleep(wait, report);
+      await sleep(wait, report, request.maxRetries + 1);
       waited += wait;
       done += 1;
       return watch.stopped === undefined;

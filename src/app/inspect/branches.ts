@@ -7,6 +7,7 @@ import type { BranchEnd } from '../../core/records/fork.ts';
 import type { BranchStopped, RunRecord, VisitRecord } from '../../core/records/visit.ts';
 import { executionName } from './executions.ts';
 import type { BranchRow, ExecutionGroup, ExecutionRow, RunRow } from './shapes.ts';
+import { type Wait, waitOfSuspension } from './wait.ts';
 
 export type BranchFacts = {
   readonly records: readonly RunRecord[];
@@ -109,6 +110,7 @@ function rowOf(
   const own = executions.flatMap((name) => rows.get(name) ?? []);
   const last = own.at(-1);
   const reason = end?.reason ?? parked?.reason ?? '';
+  const state = stateOf(branch, last, facts.status);
   const quotes = own.some(({ node }) => facts.withheld(node));
   return {
     id,
@@ -119,7 +121,8 @@ function rowOf(
     call: opened.fork?.call === true,
     within: opened.branch ?? null,
     title: titleOf(branch, facts.graph),
-    state: stateOf(branch, last, facts.status),
+    state,
+    waiting: end === undefined ? waitIn(branch, state, last, facts.status) : null,
     class: end?.class ?? null,
     // The last execution has the reason that may be shown.
     reason: quotes && end?.status === 'failed' ? (last?.reason ?? '') : reason,
@@ -144,6 +147,20 @@ function stateOf(
   if (executions.length === 0) return 'waiting';
   if (status === 'running') return 'running';
   return isPaused(status) ? 'suspended' : 'interrupted';
+}
+
+/** The wait of its last execution; one that has not begun waits for a slot. */
+function waitIn(
+  { opened, parked }: Branch,
+  state: BranchRow['state'],
+  last: Pick<ExecutionRow, 'waiting'> | undefined,
+  status: RunRow['status'],
+): Wait | null {
+  if (parked !== undefined && state !== 'running')
+    return last?.waiting ?? waitOfSuspension(parked.status, parked);
+  if (state !== 'waiting' || status !== 'running') return last?.waiting ?? null;
+  const cause = `the other branches of ${opened.node} have all its slots (max_parallel)`;
+  return { for: 'slot', attempt: null, of: null, cause, since: opened.at, until: null };
 }
 
 /** The label of its first node, of a call that of the call; with the item of a list. */

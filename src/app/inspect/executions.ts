@@ -1,15 +1,16 @@
 /** The executions of a run from its journal and its events. */
 import { countedItems } from '../../core/amounts.ts';
-import { branchesOf } from '../../core/fork.ts';
+import { branchesOf, openQuestions } from '../../core/fork.ts';
 import { type Graph, nodeOf } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
-import { isPaused, reasonOf, reasonWithAttribution } from '../../core/outcome.ts';
+import { isPaused, reasonOf, reasonWithAttribution, type SuspendedRun } from '../../core/outcome.ts';
 import { isOverridden } from '../../core/overridden.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { EventHistory, ExecutionEvents } from './event-history.ts';
 import { givenAnswerOf } from './question.ts';
 import type { ExecutionRow, RunRow } from './shapes.ts';
+import { isAhead, type Wait, waitOfSuspension } from './wait.ts';
 
 /** `NODE@VISIT`. */
 export const executionName = ({ node, visit }: { readonly node: string; readonly visit: number }): string =>
@@ -70,6 +71,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
       ended_at: at,
       took_ms: is.took_ms,
       ...waitsOf(seen),
+      waiting: null,
       model_ms: called?.ms ?? 0,
       class: is.class,
       reason: is.reason,
@@ -89,7 +91,7 @@ export function executionsOf(facts: ExecutionFacts): Omit<ExecutionRow, 'group'>
 /** What became of an execution. */
 export type ExecutionStanding = Pick<
   ExecutionRow,
-  'node' | 'visit' | 'type' | 'state' | 'class' | 'reason' | 'took_ms'
+  'node' | 'visit' | 'type' | 'state' | 'waiting' | 'class' | 'reason' | 'took_ms'
 >;
 
 /** Of all executions in order, of the unfinished ones how they stand. It needs the events of the unfinished ones only. */
@@ -118,6 +120,7 @@ function finishedIn({ history, withheld }: ExecutionFacts): readonly FinishedExe
     return {
       ...{ record, node, visit, type, took_ms: took },
       state: failedAt === record ? 'fail' : outcome.status,
+      waiting: null,
       class: outcome.status === 'fail' ? outcome.class : null,
       reason: withheld(decisive.node)
         ? cleanReason(decisive)
@@ -147,8 +150,8 @@ export type UnfinishedExecution = {
   readonly node: string;
   readonly visit: number;
   readonly branch?: string | undefined;
-  /** Its branch is suspended, though others may run. */
-  readonly suspended?: true;
+  /** Why its branch is suspended, though others may run. */
+  readonly suspended?: SuspendedRun;
 };
 
 /** What has begun and not ended; of a journal that has lost its last lines what the events say. */
@@ -171,11 +174,14 @@ const suspendedIn = ({ checkpoint }: RunHistory): readonly UnfinishedExecution[]
   branchesOf(checkpoint).flatMap(({ id: branch, cursor: { parked, ended } }): UnfinishedExecution[] => {
     if (parked === undefined || ended !== undefined) return [];
     const { node } = parked;
-    return [{ node, visit: (own(checkpoint.visits, node) ?? 0) + 1, branch, suspended: true }];
+    return [{ node, visit: (own(checkpoint.visits, node) ?? 0) + 1, branch, suspended: parked }];
   });
 
-const waitsOf = ({ waits }: Pick<ExecutionEvents, 'waits'> = { waits: [] }) => ({
+const waitsOf = (
+  { waits, pauses }: Pick<ExecutionEvents, 'waits' | 'pauses'> = { waits: [], pauses: [] },
+) => ({
   waits,
+  pauses,
   waited_ms: waits.reduce((sum, { ms }) => sum + ms, 0),
   attempts: 1 + waits.length,
 });
@@ -195,13 +201,45 @@ function cleanReason({ outcome, context }: VisitRecord): string {
   return typeof clean === 'string' ? clean : `failed (${outcome.class})`;
 }
 
+/** What an execution that has begun and not ended waits for. */
+function waitOf(
+  { history: { checkpoint }, events, status, now, withheld }: ExecutionFacts,
+  open: UnfinishedExecution,
+): Wait | null {
+  const parked = open.suspended ?? (isPaused(status) ? checkpoint.parked : undefined);
+  if (parked !== undefined && parked.node === open.node) {
+    const wait = waitOfSuspension(parked.status, parked);
+    const question = openQuestions(checkpoint).find(({ id }) => id === executionName(open));
+    return question === undefined
+      ? wait
+      : { ...wait, cause: question.text, since: question.asked_at, until: question.deadline };
+  }
+  const seen = events.of.get(executionName(open));
+  if (status !== 'running' || seen?.waiting === undefined || seen.suspended) return null;
+  if (!isAhead(seen.waiting.until, now)) return null;
+  return withheld(open.node) ? { ...seen.waiting, cause: '' } : seen.waiting;
+}
+
+/** A suspension has lasted until now. */
+function pausesUntil(
+  now: Date,
+  { pauses, suspended }: ExecutionEvents,
+  waiting: Wait | null,
+): ExecutionRow['pauses'] {
+  const last = pauses.at(-1);
+  if (!suspended || waiting === null || last === undefined) return pauses;
+  return [...pauses.slice(0, -1), { ...last, ms: Math.max(0, now.getTime() - Date.parse(last.at)) }];
+}
+
 /** The execution that has begun and not ended. */
 function unfinished(
-  { history, events, graph, status, now }: ExecutionFacts,
+  facts: ExecutionFacts,
   open: UnfinishedExecution,
   calls: ReadonlyMap<string, Calls>,
 ): Omit<ExecutionRow, 'group'> {
+  const { history, events, graph, status, now } = facts;
   const { node, visit } = open;
+  const waiting = waitOf(facts, open);
   const seen = events.of.get(executionName(open));
   const began = seen?.began ?? history.last.at;
   const called = calls.get(executionName(open));
@@ -213,11 +251,16 @@ function unfinished(
     type: nodeOf(graph, node)?.type ?? seen?.type ?? '',
     label: labelOf(graph, node),
     branch: open.branch ?? null,
-    state: running ? 'running' : open.suspended === true || isPaused(status) ? 'suspended' : 'interrupted',
+    state: running
+      ? 'running'
+      : open.suspended !== undefined || isPaused(status)
+        ? 'suspended'
+        : 'interrupted',
     began_at: began,
     ended_at: running ? null : new Date(end).toISOString(),
     took_ms: Math.max(0, end - Date.parse(began) - (seen?.paused ?? 0)),
-    ...waitsOf(seen),
+    ...waitsOf(seen === undefined ? undefined : { ...seen, pauses: pausesUntil(now, seen, waiting) }),
+    waiting,
     model_ms: (called?.ms ?? 0) + (called?.began === undefined ? 0 : Math.max(0, end - called.began)),
     class: null,
     reason: '',

@@ -29,10 +29,12 @@ export function nodeTotalsOf(
       one.type === 'Visit' ? [[one.node, one.retries]] : [],
     ),
   );
-  for (const { node, type, visit, state, class: failureClass, reason, took_ms } of executions) {
+  for (const execution of executions) {
+    const { node, type, visit, state, waiting, class: failureClass, reason, took_ms } = execution;
     const so = rows.get(node);
     rows.set(node, {
-      ...{ node, type, visits: visit, outcome: state, failure_class: failureClass, failure_reason: reason },
+      ...{ node, type, visits: visit, outcome: state, waiting },
+      ...{ failure_class: failureClass, failure_reason: reason },
       retries: retries.get(node) ?? 0,
       took_ms: (so?.took_ms ?? 0) + took_ms,
       spent: costs.of(node),

@@ -6,7 +6,7 @@ import { nothingSpent } from '../../core/budget/usage.ts';
 import { isAgentType, nodeOf } from '../../core/graph.ts';
 import { failedNodeOf } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
-import type { Context } from '../../core/outcome.ts';
+import { type Context, parkedSchema } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
@@ -26,7 +26,8 @@ import { latestBegan, latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
 import type { RunRow } from './shapes.ts';
 import { type Graphs, openGraphs, recordedFacts, titleOf } from './title.ts';
-import { waitingFor } from './waiting.ts';
+import { nextTryAt, waitLine } from './wait-words.ts';
+import { rowWait } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
 export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'>;
@@ -43,6 +44,7 @@ const standingSchema = once(() =>
   z.object({
     at: z.string().catch(''),
     steps: z.number().catch(0),
+    parked: parkedSchema().optional().catch(undefined),
     context: z.custom<Context>((value) => typeof value === 'object' && value !== null).catch({}),
   }),
 );
@@ -94,7 +96,8 @@ function unreadableRow(name: string, dir: string, error: unknown): RunRow {
   const reason = error instanceof DiskStop ? error.message : systemReason(error);
   if (reason === undefined) throw error;
   return {
-    ...{ run_id: name, title: name, pipeline: '', status: 'unreadable', needs_attention: true },
+    ...{ run_id: name, title: name, pipeline: '', status: 'unreadable', waiting: null },
+    ...{ needs_attention: true },
     ...{
       headline: reason.slice(0, 300),
       reason,
@@ -131,23 +134,28 @@ async function readRow(
 ): Promise<ReadRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock, reader);
   const start = startSchema().safeParse(manifest).data;
-  const standing = standingSchema().safeParse(checkpoint).data ?? { at: '', steps: 0, context: {} };
+  const standing = standingSchema().safeParse(checkpoint).data ?? {
+    at: '',
+    steps: 0,
+    context: {},
+    parked: undefined,
+  };
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
   const made = hasSucceeded(summary.status) ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
   const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
-  const waiting =
-    summary.status === 'running' ? await waitingFor(layout(dir).events, host.clock.now()) : undefined;
   const opens = start !== undefined && recordedFacts(start, graphs).branches;
   const branches = openBranchesIn(reader, summary.status, opens);
   const questions = branches.questions.map((one) => openQuestionOf(dir, one, host));
   const [atNode = summary.nextNode] = branches.at;
   const question = questions.find(({ answer }) => answer === null) ?? questions[0] ?? null;
-  const isAtOne = summary.status === 'running' && waiting === undefined && branches.at.length <= 1;
+  const standingNow = { ...summary, ...standing, question, nodes: branches.at };
+  const { waiting, ends } = await rowWait(standingNow, reader, host.clock.now());
+  const isAtOne = summary.status === 'running' && waiting === null && branches.at.length <= 1;
   const known = { graphs, context: standing.context, open: branches.open };
   const headline = headlineOf({
-    ...(waiting === undefined ? {} : { waiting: waiting.words }),
+    ...(waiting === null ? {} : { waiting: waitLine({ ...waiting, cause: '' }, nextTryAt(waiting)) }),
     question,
     questions: questions.length,
     summary: branches.at.length === 0 ? summary : { ...summary, nextNode: nodesWords(branches.at) },
@@ -161,26 +169,19 @@ async function readRow(
     steps: standing.steps,
   });
   const row: RunRow = {
+    ...recordedIn(summary),
     run_id: name,
     title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graphs),
-    pipeline: summary.pipeline,
-    status: summary.status,
+    waiting,
     // A branch may ask while others run.
     needs_attention: needsAttention(summary.status) || question?.answer === null,
     headline: headline.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300),
-    reason: summary.reason,
-    started_at: summary.startedAt,
     ended_at: summary.status === 'running' || standing.at === '' ? null : standing.at,
     elapsed_ms: elapsedOf(summary, standing.at, host),
-    spent: summary.spent,
     progress,
     at_node: atNode === '' ? null : atNode,
     next_node: atNode,
-    failed_node: summary.failedNode === '' ? null : summary.failedNode,
-    wake_at: summary.wakeAt,
     delivered,
-    forked_from: summary.forkedFrom,
-    replay_of: summary.replayOf,
     question,
     questions: [...questions],
     next: await nextIn(
@@ -192,8 +193,15 @@ async function readRow(
     acts: actsOf(summary, question, { steps: standing.steps, commits, agents: start?.agent.name !== '' }),
     run_dir: dir,
   };
-  return { row, ...(waiting === undefined ? {} : { until: waiting.until }) };
+  return { row, ...ends };
 }
+
+/** What the row has as the summary has it. */
+const recordedIn = ({ pipeline, status, reason, spent, ...run }: RunSummary) => ({
+  ...{ pipeline, status, reason, spent, started_at: run.startedAt, wake_at: run.wakeAt },
+  failed_node: run.failedNode === '' ? null : run.failedNode,
+  ...{ forked_from: run.forkedFrom, replay_of: run.replayOf },
+});
 
 type Known = Pick<OpenBranches, 'open'> & { readonly graphs: Graphs; readonly context: Context };
 

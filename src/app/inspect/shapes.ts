@@ -12,9 +12,14 @@ import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
 import { failureCardSchema } from './failure-card.ts';
 import { nodeSettingsSchema } from './node-settings.ts';
+import { waitReasons, waitSchema } from './wait.ts';
 
 const time = once(() => z.string().describe('RFC 3339, UTC'));
 const ms = once(() => z.number().describe('Milliseconds'));
+
+const waiting = once(() =>
+  waitSchema().nullable().describe('What it waits for, also while it is suspended; null if it does not'),
+);
 
 /** Who answered a question, and what. */
 export const givenAnswerSchema = once(() =>
@@ -69,6 +74,7 @@ export const runRowSchema = once(() =>
       'unreadable',
       ...pausedWords,
     ]),
+    waiting: waiting(),
     needs_attention: z.boolean(),
     headline: z
       .string()
@@ -129,6 +135,15 @@ export const executionRowSchema = once(() =>
     took_ms: ms(),
     waited_ms: ms().describe('Milliseconds of it between attempts'),
     waits: z.array(z.object({ at: time(), ms: ms() })).describe('The pauses between its attempts, in order'),
+    pauses: z
+      .array(
+        z.object({
+          ...{ at: time(), ms: ms(), for: z.enum(waitReasons) },
+          suspended: z.boolean().describe('Its branch or the run was suspended meanwhile'),
+        }),
+      )
+      .describe('Its other waits, in order: within its model calls, for a time, and while it was suspended'),
+    waiting: waiting(),
     model_ms: ms().describe('Milliseconds of it in model calls'),
     attempts: z.int().positive(),
     class: z.enum(failureClasses).nullable(),
@@ -164,6 +179,7 @@ const branchRowSchema = once(() =>
       ...(['waiting', 'running', 'suspended', 'paused_answer', 'interrupted'] as const),
       ...branchEndWords,
     ]),
+    waiting: waiting(),
     class: z.enum(failureClasses).nullable(),
     reason: z.string().describe('Why it failed, was cancelled or is suspended; else empty'),
     executions: z.array(z.string()).describe('`NODE@VISIT`, in order, without those of branches in it'),
@@ -263,6 +279,7 @@ const nodeRowSchema = once(() =>
     type: z.string(),
     visits: z.int().describe('Executions, the unfinished one included'),
     outcome: executionRowSchema().shape.state.describe('Of the latest execution'),
+    waiting: waiting(),
     failure_class: z.enum(failureClasses).nullable(),
     failure_reason: z.string(),
     retries: z.int().describe('Over all executions'),

@@ -6,7 +6,9 @@ export type ShownState =
   | ExecutionRow['state']
   | ExecutionGroup['state']
   | GraphView['nodes'][number]['state']
-  | BranchRow['state'];
+  | BranchRow['state']
+  /** Running, while nothing is executed for a time (`stateOrWait`). */
+  | 'waits';
 
 /** A colour by its meaning. */
 export type Tone = 'run' | 'good' | 'bad' | 'warn' | 'quiet';
@@ -35,6 +37,7 @@ const signs = {
   },
   half: { character: '◐', shape: `${ring}<path d="M8 1.500a6.5 6.5 0 0 0 0 13z" fill="currentColor"/>` },
   pause: { character: '‖', shape: `${ring}<path d="M6.2 5.2v5.6M9.8 5.2v5.6" ${stroke}/>` },
+  clock: { character: '◔', shape: `${ring}<path d="M8 4v4.2l2.800 1.700" ${stroke}/>` },
   slash: { character: '⊘', shape: `${ring}<path d="M3.5 12.5l9-9" ${stroke}/>` },
   dash: { character: '–', shape: `${ring}<path d="M4.5 8h7" ${stroke}/>` },
   again: { character: '↻', shape: `<path d="M13.5 8a5.5 5.5 0 1 1-1.8-4.1M12.2.8v3.4H8.8" ${stroke}/>` },
@@ -80,7 +83,8 @@ const looks: Readonly<Record<ShownState, StateLook>> = {
   cancelled: { word: 'cancelled', tone: 'quiet', sign: 'slash' },
   interrupted: { word: 'interrupted', tone: 'quiet', sign: 'slash' },
   skipped: { word: 'skipped', tone: 'quiet', sign: 'dash' },
-  waiting: { word: 'waiting', tone: 'quiet', sign: 'empty' },
+  waits: { word: 'waiting', tone: 'warn', sign: 'clock' },
+  waiting: { word: 'not begun', tone: 'quiet', sign: 'empty' },
   none: { word: 'not reached', tone: 'quiet', sign: 'empty' },
 };
 

@@ -7,10 +7,13 @@ export type TimeSpan = { readonly from: number; readonly to: number };
 
 export type TimelineBar = TimeSpan & {
   readonly execution: ExecutionRow;
+  /** Its work, between the waits. */
   readonly attempts: readonly TimeSpan[];
-  /** Between the attempts. */
+  /** Between and within its attempts, and while it was suspended. */
   readonly waits: readonly TimeSpan[];
-  /** The share of model calls in the time of the attempts, 0 to 1: only their sum is known. */
+  /** Those in which it was suspended: nobody worked at it. */
+  readonly suspended: readonly TimeSpan[];
+  /** The share of model calls in the time of its work, 0 to 1: only their sum is known. */
   readonly model: number;
 };
 
@@ -38,9 +41,9 @@ export type Timeline = TimeSpan & {
 export function timelineOf(executions: readonly ExecutionRow[], now?: number): Timeline {
   const bars = executions.map((execution) => barOf(execution, now));
   const lanes = lanesOf(bars);
-  const busy = joinedSpans(bars);
-  const from = busy[0]?.from ?? 0;
-  const to = Math.max(busy.at(-1)?.to ?? 0, from + 1);
+  const from = bars.reduce((first, bar) => Math.min(first, bar.from), bars[0]?.from ?? 0);
+  const to = bars.reduce((last, bar) => Math.max(last, bar.to), from + 1);
+  const busy = joinedSpans([...bars.flatMap(busyIn), { from: to, to }]);
   return { from, to, lanes, ...axis(busy, { from, to }) };
 }
 
@@ -68,20 +71,49 @@ function laneOf({ node, branch, label, type }: ExecutionRow, bars: readonly Time
 function barOf(execution: ExecutionRow, now: number | undefined): TimelineBar {
   const { began_at, ended_at, took_ms, model_ms } = execution;
   const from = Date.parse(began_at);
-  const to = Math.max(from, ended_at === null ? (now ?? from + took_ms) : Date.parse(ended_at));
-  const attempts: TimeSpan[] = [];
-  const waits: TimeSpan[] = [];
-  let begin = from;
-  for (const { at, ms } of execution.waits) {
-    const end = Math.min(to, Math.max(begin, Date.parse(at)));
-    attempts.push({ from: begin, to: end });
-    begin = Math.min(to, end + ms);
-    if (begin > end) waits.push({ from: end, to: begin });
-  }
-  attempts.push({ from: begin, to });
+  const pauses = pausesOf(execution, now);
+  const suspended = pauses.filter(isSuspension);
+  const end = ended_at === null ? (now ?? from + took_ms) : Date.parse(ended_at);
+  const to = Math.max(from, end, suspended.at(-1)?.to ?? from);
+  const waits = joinedSpans([...execution.waits.map(spanOf), ...pauses])
+    .map((wait) => ({ from: Math.max(from, wait.from), to: Math.min(to, wait.to) }))
+    .filter((wait) => wait.to > wait.from);
+  const attempts = between([from, to], waits);
   const worked = lengthOf(attempts);
-  return { execution, from, to, attempts, waits, model: worked === 0 ? 0 : Math.min(1, model_ms / worked) };
+  const called = model_ms - lengthOf(pauses.filter(isWithinCall));
+  const model = worked === 0 ? 0 : Math.min(1, Math.max(0, called) / worked);
+  return { execution, from, to, attempts, waits, suspended, model };
 }
+
+type Pause = TimeSpan & Pick<ExecutionRow['pauses'][number], 'for' | 'suspended'>;
+
+/** The last one of a suspended execution lasts until now. */
+function pausesOf({ pauses, state, waiting }: ExecutionRow, now = 0): readonly Pause[] {
+  const isOpen = (at: number): boolean =>
+    state === 'suspended' && waiting != null && at === pauses.length - 1;
+  return pauses.map((pause, at) => {
+    const { from, to } = spanOf(pause);
+    return { ...pause, from, to: pause.suspended && isOpen(at) ? Math.max(to, now) : to };
+  });
+}
+
+const spanOf = ({ at, ms }: ExecutionRow['waits'][number]): TimeSpan => ({
+  from: Date.parse(at),
+  to: Date.parse(at) + ms,
+});
+
+const isSuspension = ({ suspended }: Pause): boolean => suspended;
+const isWithinCall = ({ suspended, for: reason }: Pause): boolean => !suspended && reason !== 'time';
+
+/** What is left of a time without these spans, which are in order. */
+function between([from, to]: readonly [number, number], spans: readonly TimeSpan[]): readonly TimeSpan[] {
+  const begins = [from, ...spans.map((span) => span.to)];
+  const ends = [...spans.map((span) => span.from), to];
+  return begins.map((begin, at) => ({ from: begin, to: Math.max(begin, ends[at] ?? begin) }));
+}
+
+/** The spans of a bar without those in which it was suspended. */
+const busyIn = ({ from, to, suspended }: TimelineBar): readonly TimeSpan[] => between([from, to], suspended);
 
 const lengthOf = (spans: readonly TimeSpan[]): number =>
   spans.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -120,13 +152,13 @@ function axis(busy: readonly TimeSpan[], { from, to }: TimeSpan): Pick<Timeline,
   add(to, to - time);
   return {
     pauses,
-    at: (sought) => between(knots, sought, 0) / place,
-    timeAt: (sought) => between(knots, sought * place, 1),
+    at: (sought) => interpolated(knots, sought, 0) / place,
+    timeAt: (sought) => interpolated(knots, sought * place, 1),
   };
 }
 
 /** Linear between the two knots around a value of column `by`; the value of the other column. */
-function between(knots: readonly (readonly [number, number])[], value: number, by: 0 | 1): number {
+function interpolated(knots: readonly (readonly [number, number])[], value: number, by: 0 | 1): number {
   const other = by === 0 ? 1 : 0;
   const found = knots.findIndex((knot) => knot[by] >= value);
   const right = found < 0 ? knots.at(-1) : knots[found];

@@ -2,7 +2,7 @@
 import type { GraphView } from '../inspect/shapes.ts';
 import { lookOf, type Tone } from '../inspect/states.ts';
 
-export type NodeState = GraphView['nodes'][number]['state'];
+export type NodeState = GraphView['nodes'][number]['state'] | 'waits';
 
 /** A colour on a light and on a dark ground. */
 type Colour = readonly [light: string, dark: string];
@@ -40,6 +40,7 @@ const strokes: Readonly<Record<NodeState, StrokeLook>> = {
   retry: { width: 1.75, dashes: '4 3' },
   fail: { width: 3, dashes: '' },
   running: { width: 3, dashes: '12 3 3 3' },
+  waits: { width: 3, dashes: '3 3' },
   suspended: { width: 1.75, dashes: '2 4' },
   interrupted: { width: 1.5, dashes: '6 4' },
   skipped: { width: 1.5, dashes: '1.5 3' },

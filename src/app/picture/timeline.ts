@@ -10,6 +10,7 @@ import {
   type TimeSpan,
   timelineOf,
 } from '../inspect/timeline.ts';
+import { nextTryAt, stateOrWait, waitLine } from '../inspect/wait-words.ts';
 import { coordinate, framed, type LegendEntry, type Picture, sign, svgText } from './frame.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';
 import { cutToWidth, escaped, textWidth } from './text.ts';
@@ -147,7 +148,7 @@ function barMarks(bar: TimelineBar, middle: number, time: Timeline): string {
     return `<rect x="${coordinate(x)}" y="${coordinate(top + share[0] * lane.bar)}" width="${coordinate(width)}" height="${coordinate((share[1] - share[0]) * lane.bar)}" ${attributes}/>`;
   };
   const { execution, attempts, waits, model } = bar;
-  const { state } = execution;
+  const state = stateOrWait(execution.state, execution.waiting);
   return [
     `<g class="bar ${state}" data-execution="${escaped(nameOf(execution))}"><title>${escaped(factsOf(execution))}</title>`,
     ...attempts.flatMap(({ from, to }) => [
@@ -175,9 +176,10 @@ function barMarks(bar: TimelineBar, middle: number, time: Timeline): string {
 const nameOf = ({ node, visit }: ExecutionRow): string => `${node}@${visit}`;
 
 function factsOf(row: ExecutionRow): string {
-  const { node, label, state, took_ms, attempts, waited_ms, model_ms, cost_usd, reason } = row;
+  const { node, label, state, waiting, took_ms, attempts, waited_ms, model_ms, cost_usd, reason } = row;
   return [
-    `${nameOf(row)}${label === node ? '' : ` ${label}`}: ${lookOf(state).word}`,
+    `${nameOf(row)}${label === node ? '' : ` ${label}`}: ${lookOf(stateOrWait(state, waiting)).word}`,
+    ...(waiting === null ? [] : [waitLine(waiting, nextTryAt(waiting))]),
     `time: ${elapsedWords(took_ms)}`,
     ...(model_ms > 0 ? [`model: ${elapsedWords(model_ms)}`] : []),
     ...(attempts > 1 ? [`attempts: ${attempts}`] : []),
@@ -217,8 +219,10 @@ function legendOf(rows: readonly ExecutionRow[]): readonly LegendEntry[] {
     (attributes: string) =>
     ([x, y]: readonly [number, number]) =>
       `<rect x="${coordinate(x)}" y="${coordinate(y + 3)}" width="16" height="10" ${attributes}/>`;
-  const states = new Set(rows.map(({ state }) => state).filter((state) => state !== 'success'));
-  const waited = rows.some(({ waits }) => waits.length > 0);
+  const states = new Set(
+    rows.map(({ state, waiting }) => stateOrWait(state, waiting)).filter((state) => state !== 'success'),
+  );
+  const waited = rows.some(({ waits, pauses }) => waits.length + pauses.length > 0);
   return [
     ...(rows.some(({ model_ms }) => model_ms > 0)
       ? [{ mark: box(`class="model" fill="${colours.model[0]}"`), words: 'model calls' }]
@@ -228,7 +232,7 @@ function legendOf(rows: readonly ExecutionRow[]): readonly LegendEntry[] {
       ? [
           {
             mark: box(`class="wait" fill="url(#hatch)" stroke="${colours.quiet[0]}" stroke-width="0.5"`),
-            words: 'wait between attempts',
+            words: 'wait',
           },
         ]
       : []),

@@ -153,7 +153,7 @@ function summaryLine(
   const counts = [
     [running, 'running'],
     ...branchEndWords.map((status) => [among(status), status] as const),
-    [all.length - running - ended.size, 'waiting'],
+    [all.length - running - ended.size, 'waiting for a slot'],
   ] as const;
   const words = counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');
   const line = `${elapsedWords(clock).padStart(7)} … ${node_id}  ${countedItems(all.length, 'branch', 'branches')}: ${words}`;

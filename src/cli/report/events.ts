@@ -1,8 +1,10 @@
 /** What is printed of each event: as a log record, and as a line of the live view. */
-import { elapsedWords, localSeconds } from '../../core/amounts.ts';
+import { waitInEvent } from '../../app/inspect/wait.ts';
+import { nextTryAt, waitLine } from '../../app/inspect/wait-words.ts';
+import { elapsedWords } from '../../core/amounts.ts';
 import type { Log } from '../../core/contracts/watcher.ts';
 import type { RunEvent } from '../../core/events.ts';
-import { reasonWithAttribution, waitWords } from '../../core/outcome.ts';
+import { reasonWithAttribution } from '../../core/outcome.ts';
 import { giverWords } from '../../core/question-words.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { oneLine, type Paint, painter } from './run.ts';
@@ -18,16 +20,17 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     { agent, ...(from === undefined ? {} : { forked_from: forkWords(from) }) },
   ],
   StageStarted: ({ node_id: node, visit }) => ['info', 'node started', { node, visit }],
-  StageRetrying: ({ node_id: node, retry_count, delay_ms, reason }) => [
+  StageRetrying: ({ node_id: node, retry_count, of, delay_ms, reason }) => [
     'info',
     'node requested a retry',
-    { node, retry_count, delay_ms, reason },
+    { node, retry_count, ...limitOf(of), delay_ms, reason },
   ],
-  CallRetrying: ({ node_id: node, attempt, cause, delay_ms, reason }) => [
+  CallRetrying: ({ node_id: node, attempt, of, cause, delay_ms, reason }) => [
     'info',
     'model call waits',
-    { node, attempt, cause: cause ?? 'retry', delay_ms, reason },
+    { node, attempt, ...limitOf(of), cause: cause ?? 'retry', delay_ms, reason },
   ],
+  StageWaiting: ({ node_id: node, until, reason }) => ['info', 'node waits', { node, until, reason }],
   AgentActed: ({ node_id: node, action, detail, status }) => [
     'debug',
     'agent acted',
@@ -123,6 +126,8 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
   ],
 };
 
+const limitOf = (of: number | undefined) => (of === undefined ? {} : { of });
+
 /** That conditions after a node read keys which nothing has set. */
 const unsetWords = (keys: readonly string[] | undefined) =>
   keys === undefined ? {} : { unset_keys: keys.join(',') };
@@ -148,18 +153,17 @@ const time =
   (paint: Paint): string =>
     `${paint.dim(`${visit > 1 ? ` #${visit}` : ''} ${elapsedWords(elapsed_ms)}`)}${word === '' ? '' : ` ${paint.yellow(word)}`}`;
 
-const nextTry = (at: string, delayMs: number): Date => new Date(Date.parse(at) + delayMs);
+const waited = (event: Of<'StageRetrying' | 'CallRetrying' | 'StageWaiting'>): Live => {
+  const wait = waitInEvent(event);
+  if (wait === undefined) throw new Error(`Internal: ${event.type} begins no wait`);
+  return { sign: (paint) => stateSign('waits', paint), rest: waitLine(wait, nextTryAt(wait)) };
+};
 
 /** Events that people see. */
 const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
-  StageRetrying: ({ delay_ms, reason }) => ({
-    sign: again,
-    rest: `again in ${elapsedWords(delay_ms)}: ${reason}`,
-  }),
-  CallRetrying: ({ at, attempt, cause = 'retry', delay_ms, reason }) => ({
-    sign: again,
-    rest: `${waitWords(cause, attempt, localSeconds(nextTry(at, delay_ms)))}: ${reason}`,
-  }),
+  StageRetrying: waited,
+  CallRetrying: waited,
+  StageWaiting: waited,
   ReplayRan: ({ why }) => ({ sign: again, rest: `runs, the record does not fit: ${why}` }),
   ScenarioRerun: ({ result }) => ({
     sign: again,

@@ -11,6 +11,7 @@ import type {
   RunRow,
 } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
+import { nextTryAt, stateOrWait, waitLine } from '../../app/inspect/wait-words.ts';
 import { aheadWords } from '../../core/ahead-words.ts';
 import { costWords, countedItems, elapsedWords, localTime, usdWords } from '../../core/amounts.ts';
 import { isAgentType } from '../../core/graph.ts';
@@ -36,7 +37,7 @@ export const storyOf = ({ headline, reason, status, replay_of, forked_from }: Ru
 /** How a run stands, and the command to run next on a second line; `row` is undefined for a run that was removed meanwhile. */
 export function runLine(head: string, row: RunRow | undefined): string {
   if (row === undefined) return `${head} removed`;
-  const word = lookOf(row.status).word;
+  const word = lookOf(stateOrWait(row.status, row.waiting)).word;
   const story = foreign(storyOf(row), '  ');
   const words = story.startsWith(word) ? story : `${word}${story === '' ? '' : `: ${story}`}`;
   return `${head} ${words}${row.next === '' ? '' : `\nnext: ${row.next}`}`;
@@ -53,7 +54,7 @@ export function nodeTable(rows: readonly NodeTotals[], paint: Paint, width: numb
     ...(retried ? [row.retries === 0 ? '' : String(row.retries)] : []),
     elapsedWords(row.took_ms),
     ...(paid ? [row.spent.calls === 0 ? '' : costWords(row.spent)] : []),
-    [`${signCharacter(row.outcome)} ${row.outcome}`, row.failure_class ?? '', row.failure_reason]
+    [outcomeCell(row), waitWordsOf(row), row.failure_class ?? '', row.failure_reason]
       .filter((word) => word !== '')
       .join(' · '),
   ]);
@@ -67,13 +68,23 @@ export function nodeTable(rows: readonly NodeTotals[], paint: Paint, width: numb
     'latest',
   ];
   return columns([head, ...cells]).map((row, at) => {
-    const outcome = rows[at - 1]?.outcome;
+    const shown = rows[at - 1];
+    const outcome = shown && stateOrWait(shown.outcome, shown.waiting);
     const line = tableRow(row, width);
     return outcome === undefined
       ? paint.dim(line.text)
       : `${line.before}${statePaint(outcome, paint)(line.last)}`;
   });
 }
+
+/** `✓ success`, `◔ waiting` */
+function outcomeCell({ outcome, waiting }: Pick<NodeTotals, 'outcome' | 'waiting'>): string {
+  const shown = stateOrWait(outcome, waiting);
+  return shown === 'waits' ? stateCell(shown) : `${signCharacter(shown)} ${shown}`;
+}
+
+const waitWordsOf = ({ waiting }: Pick<RunRow, 'waiting'>): string =>
+  waiting === null ? '' : waitLine(waiting, nextTryAt(waiting));
 
 /** Work orders and the parts next to them, each with its attempts and why the latest of them failed. */
 export function orderTable(
@@ -108,14 +119,17 @@ export const noteWords = ({ note, by, from, branch, used_by, text }: NoteRow): s
 
 /** What is known of a run that has no result, in the form of a summary. */
 export function standingText(view: RunOverview, paint: Paint): string {
-  const { status, headline, progress, spent, steps } = view;
+  const { headline, progress, spent, steps } = view;
+  const status = stateOrWait(view.status, view.waiting);
   const time =
-    status === 'running' ? `for ${elapsedWords(view.elapsed_ms)}` : `after ${elapsedWords(view.elapsed_ms)}`;
+    view.status === 'running'
+      ? `for ${elapsedWords(view.elapsed_ms)}`
+      : `after ${elapsedWords(view.elapsed_ms)}`;
   return [
     statePaint(
       status,
       paint,
-    )(`${stateCell(status)} ${time}: ${foreign(withoutWord(headline, status), '  ')}`),
+    )(`${stateCell(status)} ${time}: ${foreign(withoutWord(headline, view.status), '  ')}`),
     ...rowsText(
       [
         ['nodes', `${steps}`],
@@ -177,9 +191,12 @@ const answerWords = (answer: GivenAnswer): string =>
 /** The page of one execution. */
 export function executionText(view: ExecutionView, folder: string, paint: Paint): string {
   const label = view.label === view.node ? '' : `  ${paint.dim(view.label)}`;
-  const head = `${statePaint(view.state, paint)(`${signCharacter(view.state)} ${view.node}@${view.visit} ${view.state} in ${elapsedWords(view.took_ms)}`)}${label}`;
+  const state = stateOrWait(view.state, view.waiting);
+  const word = state === 'waits' ? lookOf(state).word : state;
+  const head = `${statePaint(state, paint)(`${signCharacter(state)} ${view.node}@${view.visit} ${word} in ${elapsedWords(view.took_ms)}`)}${label}`;
   const indent = ' '.repeat(12);
   const rows = [
+    ...(view.waiting === null ? [] : [['waits', foreign(waitWordsOf(view), indent)] as const]),
     ...(view.reason === '' ? [] : [['reason', foreign(view.reason, indent)] as const]),
     ...(view.question === null ? [] : [['asked', foreign(view.question.text, indent)] as const]),
     ...(view.question?.options ?? []).map((option) => ['', oneLine(optionWords(option), 200)] as const),

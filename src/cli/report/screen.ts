@@ -1,5 +1,8 @@
 /** The live view of a run as lines: pure functions of its events and texts. */
 import { stripVTControlCharacters } from 'node:util';
+import { signCharacter } from '../../app/inspect/states.ts';
+import { type Wait, waitInEvent } from '../../app/inspect/wait.ts';
+import { nextTryIn, secondsWords, waitLine } from '../../app/inspect/wait-words.ts';
 import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { RunEvent } from '../../core/events.ts';
 import { branchLines, type DrawnWhere } from './branch-lines.ts';
@@ -41,6 +44,8 @@ const mostKept = 4000;
 /** Nodes that run at once and are shown. */
 const mostRunning = 8;
 
+type NodeEvent = Extract<RunEvent, { node_id: string }>;
+
 type Running = {
   readonly node: string;
   readonly branch: string | undefined;
@@ -50,6 +55,8 @@ type Running = {
   readonly began: number;
   readonly text: string;
   readonly channel: Channel | undefined;
+  /** What it waits for, and until when by the clock of the screen. */
+  readonly waits?: { readonly wait: Wait; readonly until: number } | undefined;
 };
 /** `lines`: of its steps; each is cut to the width when it is drawn. */
 type Order = {
@@ -136,11 +143,17 @@ function runningNodes(options: ScreenOptions) {
   /** In the order in which they came first, so that no line jumps. */
   const places = new Set<string>();
   const place = ({ branch }: { readonly branch?: string | undefined }): string => branch ?? '';
+  const noteWait = (event: NodeEvent, now: number): void => {
+    const at = place('branch' in event ? event : {});
+    const known = nodes.get(at);
+    if (known !== undefined) nodes.set(at, { ...known, waits: waitsAfter(event, now) });
+  };
   return {
     clear: () => nodes.clear(),
     event(event: RunEvent, now: number): void {
       if (event.type === 'PipelineStarted') nodes.clear();
       if (event.type === 'StageCompleted' || event.type === 'StageFailed') nodes.delete(place(event));
+      if ('node_id' in event) noteWait(event, now);
       if (event.type !== 'StageStarted') return;
       const { node_id: node, branch, visit } = event;
       places.add(place(event));
@@ -159,7 +172,8 @@ function runningNodes(options: ScreenOptions) {
         if (running.node !== id) continue;
         // Of the channel that spoke last.
         const before = running.channel === channel ? running.text : '';
-        nodes.set(at, { ...running, text: `${before}${text}`.slice(-mostKept), channel });
+        const kept = `${before}${text}`.slice(-mostKept);
+        nodes.set(at, { ...running, text: kept, channel, waits: undefined });
       }
     },
     lines(now: number, clock: number, width: number): readonly string[] {
@@ -172,6 +186,12 @@ function runningNodes(options: ScreenOptions) {
       ];
     },
   };
+}
+
+function waitsAfter(event: NodeEvent, now: number): Running['waits'] {
+  const wait = waitInEvent(event);
+  if (wait?.until == null) return undefined;
+  return { wait, until: now + Date.parse(wait.until) - Date.parse(wait.since) };
 }
 
 /** `  12.3s ✓ WO-01 Title  2 attempts  3.1s  abc1234`; the title is cut to what is left of the width. */
@@ -192,17 +212,19 @@ function orderLine(
 
 /** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is, unless there are `several`. */
 function runningLines(
-  { node, name, visit, began, text, channel }: Running,
+  running: Running,
   now: number,
   clock: number,
   columns: number,
   { paint, outputOf, several }: ScreenOptions & { readonly several: boolean },
 ): readonly string[] {
+  const { node, name, visit, began, channel } = running;
   const width = columns - indent.length - 1;
   const again = visit > 1 ? ` #${visit}` : '';
-  const head = `${elapsedWords(clock).padStart(7)} … ${name}${again} ${elapsedWords(now - began)}`;
-  const room = width - columnsOf(head) - 2;
-  const words = channel === 'stdout' || channel === 'stderr' ? lastLine(text, room) : tail(text, room);
+  const wait = waitingWords(running, now);
+  const mark = wait === '' ? '…' : signCharacter('waits');
+  const head = `${elapsedWords(clock).padStart(7)} ${mark} ${name}${again} ${elapsedWords(now - began)}`;
+  const words = wait === '' ? latestWords(running, width - columnsOf(head) - 2) : wait;
   const place = now - began >= longMs && !several ? outputOf(node, channel) : undefined;
   return [
     paint.dim(cut(words === '' ? head : `${head}  ${words}`, width)),
@@ -210,6 +232,16 @@ function runningLines(
     ...(place === undefined ? [] : [paint.dim(`${' '.repeat(10)}output: ${place}`)]),
   ];
 }
+
+/** A wait with its countdown; empty where there is none, or it is over. */
+function waitingWords({ waits }: Running, now: number): string {
+  if (waits === undefined || waits.until <= now) return '';
+  const until = new Date(waits.until).toISOString();
+  return oneLine(waitLine(waits.wait, nextTryIn({ ...waits.wait, until }, now, secondsWords)), mostKept);
+}
+
+const latestWords = ({ text, channel }: Running, room: number): string =>
+  channel === 'stdout' || channel === 'stderr' ? lastLine(text, room) : tail(text, room);
 
 /** The last line that is not blank, without what a terminal would act on. */
 function lastLine(text: string, room: number): string {

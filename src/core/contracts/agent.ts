@@ -185,8 +185,10 @@ export type AgentAction = {
 
 /** A wait within a model call. */
 export type CallWait = {
-  /** Number of the request that follows, from 2. */
+  /** Number of the try that follows; 1 where none was made, since the account is on hold. */
   readonly attempt: number;
+  /** The last try that there may be; undefined where only time limits them. */
+  readonly of?: number;
   readonly cause: WaitCause;
   readonly reason: string;
   readonly delayMs: number;

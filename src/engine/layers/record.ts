@@ -68,8 +68,14 @@ function listener({ run, node, secrets: { mask }, writer }: LayerContext) {
       // Awaited when the node has ended; until then a rejection must not count as unhandled.
       writing.catch(() => {});
     },
-    waits({ attempt, cause, reason, delayMs }: CallWait) {
-      const facts = { attempt, cause, reason: head(mask(reason), 500), delay_ms: Math.round(delayMs) };
+    waits({ attempt, of, cause, reason, delayMs }: CallWait) {
+      const facts = {
+        attempt,
+        ...(of === undefined ? {} : { of }),
+        cause,
+        reason: head(mask(reason), 500),
+        delay_ms: Math.round(delayMs),
+      };
       writing = writing.then(() => writer.event({ type: 'CallRetrying', node_id: node.id, ...facts }));
       writing.catch(() => {});
     },

@@ -49,7 +49,8 @@ export const retry: Layer = (next) => async (context) => {
     state = { ...state, context: { ...state.context, [`internal.retry_count.${node.id}`]: retries } };
     if (executed.outcome.status === 'fail' && executed.outcome.class === 'product')
       state = oneMore(state, node);
-    await waitFor(context, { attempt: number + 1, retries, delayMs: again.delayMs }, executed.outcome);
+    const { delayMs, of } = again;
+    await waitFor(context, { attempt: number + 1, of, retries, delayMs }, executed.outcome);
     if (signal.aborted) return result;
     const reached = budget.reached();
     if (reached !== undefined) throw new LimitReached(reached);
@@ -70,11 +71,13 @@ function retryRules({ run, node, kind, limits }: LayerContext) {
     const down = outageWaits(outcome, outage, outageMs);
     const held = holdWaits(outcome, holds, park_after);
     const key = `${run.marker}.${node.id}.${attempt}`;
+    // Waits for a provider or an account are no attempts at the work.
+    const uncounted = outage.tries + holds.tries;
     const again: Retry =
       held !== undefined
         ? { again: true, delayMs: held.delayMs }
         : down === undefined
-          ? nextAttempt({ ...policy, askedAgain }, attempt - outage.tries - holds.tries, outcome)
+          ? later(nextAttempt({ ...policy, askedAgain }, attempt - uncounted, outcome), uncounted)
           : { again: true, delayMs: jittered(down.delayMs, key) };
     if (down !== undefined) outage = down;
     if (held !== undefined) holds = held;
@@ -82,6 +85,10 @@ function retryRules({ run, node, kind, limits }: LayerContext) {
     return { outcome, again };
   };
 }
+
+/** The same, with so many attempts before. */
+const later = (retry: Retry, by: number): Retry =>
+  retry.again && retry.of !== undefined ? { ...retry, of: retry.of + by } : retry;
 
 /** The context of an attempt that begins now. */
 function oneAttempt(
@@ -108,7 +115,12 @@ function oneAttempt(
 
 async function waitFor(
   { run, node, kind, signal, budget, writer }: LayerContext,
-  { attempt, retries, delayMs }: Record<'attempt' | 'retries' | 'delayMs', number>,
+  {
+    attempt,
+    of,
+    retries,
+    delayMs,
+  }: Record<'attempt' | 'retries' | 'delayMs', number> & { readonly of: number | undefined },
   outcome: Outcome,
 ): Promise<void> {
   const cause = outcome.status === 'fail' ? causeOfWait(outcome.park) : 'retry';
@@ -117,6 +129,7 @@ async function waitFor(
     node_id: node.id,
     retry_count: retries,
     attempt,
+    ...(of === undefined ? {} : { of }),
     ...(cause === 'retry' ? {} : { cause }),
     reason: reasonOf(outcome),
     delay_ms: delayMs,

@@ -44,8 +44,8 @@ test('the row of a run that runs is read again when a file of it changes, and it
   clock.advance(5000);
   expect(await list.row('one')).toEqual({ ...first, elapsed_ms: (first?.elapsed_ms ?? 0) + 5000 });
   expect(reads).toHaveLength(1);
-  const wait = { type: 'StageRetrying', at: clock.now().toISOString(), attempt: 2, delay_ms: 3000 };
-  writeFileSync(events, `${readFileSync(events, 'utf8')}${JSON.stringify({ ...wait, cause: 'retry' })}\n`);
+  const wait = { type: 'StageRetrying', at: clock.now().toISOString(), node_id: 'b', delay_ms: 3000 };
+  writeFileSync(events, `${readFileSync(events, 'utf8')}${JSON.stringify({ ...wait, attempt: 2 })}\n`);
   expect((await list.row('one'))?.headline).toContain('waiting for a retry');
   await list.row('one');
   expect(reads).toHaveLength(2);

@@ -17,6 +17,7 @@ const execution = (node: string, from: number, to: number | null, facts: Partial
       model_ms: 0,
       took_ms: 2000,
       waits: [],
+      pauses: [],
     },
     ended_at: to === null ? null : iso(to),
     ...facts,

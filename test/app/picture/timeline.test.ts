@@ -10,7 +10,7 @@ type Row = Partial<ExecutionRow> & { readonly node: string; readonly from: numbe
 const row = ({ from, to, ...more }: Row): ExecutionRow => ({
   ...{ visit: 1, type: 'tool', label: more.node, state: 'success', waited_ms: 0, waits: [], model_ms: 0 },
   ...{ attempts: 1, class: null, reason: '', notes: '', cost_usd: 0, usage: null, group: 'g', next: null },
-  branch: null,
+  ...{ branch: null, pauses: [], waiting: null },
   ...{
     how: '',
     replayed: false,

@@ -24,7 +24,7 @@ test('a bar is drawn as its attempts, each with its share of model calls first, 
 test('executions that are too narrow to be distinguished are one item, wide ones are not', () => {
   const row = (visit: number, from: number, to: number) =>
     ({
-      ...{ node: 'plan', visit, model_ms: 0, waits: [] },
+      ...{ node: 'plan', visit, model_ms: 0, waits: [], pauses: [] },
       ...{ began_at: new Date(from * 1000).toISOString(), ended_at: new Date(to * 1000).toISOString() },
     }) as unknown as ExecutionRow;
   const many = Array.from({ length: 6 }, (_, at) => row(at + 1, at * 2, at * 2 + 1));

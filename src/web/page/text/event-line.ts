@@ -1,6 +1,8 @@
 /** An event in words, for the list of events. */
 import type { StoredEvent } from '../../../app/answers.ts';
 import type { ShownState } from '../../../app/inspect/states.ts';
+import type { WaitReason } from '../../../app/inspect/wait.ts';
+import { waitWords } from '../../../app/inspect/wait-words.ts';
 import { durationText, exactTime } from './format.ts';
 
 export interface EventLine {
@@ -16,23 +18,28 @@ const joined = (...some: readonly string[]): string => some.filter(Boolean).join
 const took = (event: StoredEvent): string =>
   typeof event['elapsed_ms'] === 'number' ? durationText(event['elapsed_ms']) : '';
 
+/** A wait that is over is read as what it was: for how long, and why. */
+function waited(event: StoredEvent): Omit<EventLine, 'at'> {
+  const until = event['until'];
+  const ms =
+    typeof until === 'string' ? Date.parse(until) - Date.parse(event.at) : Number(event['delay_ms'] ?? 0);
+  const [attempt, of] = [event['attempt'], event['of']].map((value) =>
+    typeof value === 'number' ? value : null,
+  );
+  const reason = event.type === 'StageWaiting' ? 'time' : (text(event['cause']) as WaitReason) || 'retry';
+  const words = waitWords({ for: reason, attempt: attempt ?? null, of: of ?? null });
+  return { what: joined(`${words}, for ${durationText(ms)}`, text(event['reason'])), state: 'waits' };
+}
+
 const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at'>>> = {
   PipelineStarted: (event) => ({
     what: joined(event['resumed'] === true ? 'run resumed' : 'run started', text(event['agent'])),
     state: 'running',
   }),
   StageStarted: (event) => ({ what: joined('started', text(event['node_type'])), state: 'running' }),
-  StageRetrying: (event) => ({
-    what: joined(`retry in ${durationText(Number(event['delay_ms'] ?? 0))}`, text(event['reason'])),
-    state: 'retry',
-  }),
-  CallRetrying: (event) => ({
-    what: joined(
-      `model call ${text(event['cause']).replace('rate_limit', 'rate limited')}, attempt ${Number(event['attempt'])} in ${durationText(Number(event['delay_ms'] ?? 0))}`,
-      text(event['reason']),
-    ),
-    state: 'retry',
-  }),
+  StageRetrying: waited,
+  CallRetrying: waited,
+  StageWaiting: waited,
   AgentActed: (event) => ({
     what: joined(text(event['action']).replace('_', ' '), text(event['detail']), text(event['status'])),
   }),

@@ -19,6 +19,10 @@ export function durationText(ms: number): string {
   return `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
+/** The time that is left, in whole seconds: `41 s`. */
+export const countdownText = (ms: number): string =>
+  ms < 60 * second ? `${Math.ceil(ms / second)} s` : durationText(ms);
+
 const two = (n: number): string => String(n).padStart(2, '0');
 
 /** A number of tokens as `812`, `12.4k`, `1.2M`. */

@@ -1,11 +1,12 @@
 /** The branches of a run that have not met yet: a card for each, with what it does now. */
 import type { BranchRow, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { nextTryIn, stateOrWait, waitLine } from '../../../app/inspect/wait-words.ts';
 import { now } from '../clock.ts';
 import { executionPath } from '../selection.ts';
 import { liveTextsOf, runViewAt } from '../store.ts';
 import { nodeNamed } from '../text/address.ts';
-import { durationText } from '../text/format.ts';
+import { countdownText, durationText } from '../text/format.ts';
 import { lastLine } from '../text/output-lines.ts';
 import { Shape } from './icon.tsx';
 
@@ -28,11 +29,17 @@ const hasEnded = (state: BranchRow['state']): boolean =>
   state === 'completed' || state === 'failed' || state === 'cancelled';
 
 function Card({ branch, run }: { branch: BranchRow; run: RunView }) {
-  const { id, title, state, reason, executions, took_ms } = branch;
+  const { id, title, reason, executions, took_ms, waiting } = branch;
+  const state = stateOrWait(branch.state, waiting);
   const last = executions.at(-1);
   const at = last === undefined ? undefined : nodeNamed(last);
-  const live = state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
-  const doing = at === undefined || state !== 'running' ? reason : runningWords(at);
+  const live = branch.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
+  const doing =
+    waiting !== null && !hasEnded(branch.state)
+      ? waitLine(waiting, nextTryIn(waiting, now.value, countdownText))
+      : at === undefined || state !== 'running'
+        ? reason
+        : runningWords(at);
   const inside = (
     <>
       <span class="branch-head">
@@ -41,11 +48,11 @@ function Card({ branch, run }: { branch: BranchRow; run: RunView }) {
         <strong class="name">{title}</strong>
         {title !== id && <span class="quiet name">{id}</span>}
         <span class="quiet number">
-          {state === 'waiting' ? lookOf(state).word : durationText(took_ms + live)}
+          {branch.state === 'waiting' ? lookOf(state).word : durationText(took_ms + live)}
         </span>
       </span>
       <span class="quiet doing">
-        {[...(at === undefined || at.id === id || hasEnded(state) ? [] : [at.id]), doing]
+        {[...(at === undefined || at.id === id || hasEnded(branch.state) ? [] : [at.id]), doing]
           .filter(Boolean)
           .join(' · ')}
       </span>

@@ -1,6 +1,7 @@
 /** The head of a run: the cause before the state, and the next action with it. */
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { executionPath } from '../selection.ts';
@@ -13,6 +14,7 @@ import { BranchCards } from './branches.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
 import { QuestionPanel } from './question.tsx';
+import { WaitLine } from './waiting.tsx';
 
 export function Headline({ run }: { run: RunView }) {
   const { cause } = run;
@@ -20,11 +22,13 @@ export function Headline({ run }: { run: RunView }) {
     <header class="run-head">
       <div class="run-first">
         <h1>
-          <State state={run.status} /> {cause === null || run.question !== null ? run.title : cause.headline}
+          <State state={stateOrWait(run.status, run.waiting)} />{' '}
+          {cause === null || run.question !== null ? run.title : cause.headline}
         </h1>
         <Meta run={run} />
       </div>
       {cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>}
+      {run.status === 'running' && <WaitLine waiting={run.waiting} />}
       <QuestionPanel run={run} />
       <BranchCards run={run} />
       <div class="buttons">

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { isAgentType } from '../../../core/graph.ts';
 import { api, readProblem } from '../api.ts';
@@ -20,6 +21,7 @@ import { ContextChanges, Conversation, Files } from './node-texts.tsx';
 import { Output, TextView } from './output.tsx';
 import { Tabs } from './parts.tsx';
 import { AnsweredQuestion } from './question.tsx';
+import { WaitLine } from './waiting.tsx';
 
 const ChangedFiles = laterView(() => import('./changes.tsx').then((part) => part.ChangedFiles));
 
@@ -86,7 +88,8 @@ export function NodePage({
 /** Reads the execution again whenever its row has changed. */
 function useLoaded(run: RunView, row: ExecutionRow | undefined, key: string): void {
   const version =
-    row && JSON.stringify([row.state, row.ended_at, row.attempts, row.next, run.status === 'running']);
+    row &&
+    JSON.stringify([row.state, row.ended_at, row.attempts, row.waiting, row.next, run.status === 'running']);
   useEffect(() => {
     if (row === undefined) return;
     let current = true;
@@ -143,7 +146,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
     <header class="node-head">
       <div class="node-first">
         <h2>
-          <State state={row.state} worded /> {row.node}
+          <State state={stateOrWait(row.state, row.waiting)} worded /> {row.node}
           {visits.length > 1 && <span class="quiet"> @{row.visit}</span>}
         </h2>
         {visits.length > 1 && <Visits run={run} row={row} visits={visits} />}
@@ -172,6 +175,7 @@ function NodeHead({ run, row, view }: { run: RunView; row: ExecutionRow; view: E
         )}
         <Close run={run} />
       </div>
+      <WaitLine waiting={row.waiting} />
       {row.reason !== '' && <p class="reason">{row.reason}</p>}
       {row.reason === '' && row.notes !== '' && <p class="quiet reason">{row.notes}</p>}
       <AnsweredQuestion row={row} view={view} />

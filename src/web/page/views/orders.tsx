@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { aheadWords } from '../../../core/ahead-words.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { now } from '../clock.ts';
@@ -12,6 +13,7 @@ import { runViewAt } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { durationText } from '../text/format.ts';
 import { Shape } from './icon.tsx';
+import { Countdown } from './waiting.tsx';
 
 /** Groups that the reader has unfolded or folded; the others are unfolded while they run, or if they failed. */
 const unfolded = signal<ReadonlyMap<string, boolean>>(new Map());
@@ -189,7 +191,7 @@ function Execution({
 }) {
   const selected = selectedExecution.value;
   const here = selected?.node === row.node && selected.visit === row.visit;
-  const state = row.state;
+  const state = stateOrWait(row.state, row.waiting);
   const live = row.state === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
   return (
     <li>
@@ -206,7 +208,13 @@ function Execution({
           {row.node}
           {row.visit > 1 && <span class="quiet"> @{row.visit}</span>}
         </span>
-        <span class="quiet number">{durationText(row.took_ms + live)}</span>
+        <span class="quiet number">
+          {state === 'waits' && row.waiting?.until != null ? (
+            <Countdown until={row.waiting.until} />
+          ) : (
+            durationText(row.took_ms + live)
+          )}
+        </span>
       </a>
       {children}
     </li>

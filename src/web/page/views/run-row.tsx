@@ -3,6 +3,7 @@ import { useComputed } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { RunRow as Run } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { go } from '../place.ts';
@@ -11,6 +12,7 @@ import { receivedAt } from '../run-feed.ts';
 import { pathOf } from '../text/address.ts';
 import { Shape } from './icon.tsx';
 import { Ago, Elapsed } from './parts.tsx';
+import { Countdown } from './waiting.tsx';
 
 export const addressOfRun = (run: string): string => pathOf({ view: 'run', run, tab: 'graph' });
 
@@ -66,10 +68,11 @@ function select(run: Run, isSelected: boolean, event: MouseEvent): void {
 }
 
 function Cells({ run }: { run: Run }) {
+  const state = stateOrWait(run.status, run.waiting);
   return (
     <>
-      <Shape state={run.status} />
-      <span class="hidden">{lookOf(run.status).word}: </span>
+      <Shape state={state} />
+      <span class="hidden">{lookOf(state).word}: </span>
       <span class="headline" title={run.headline}>
         {run.headline || lookOf(run.status).word}
       </span>
@@ -82,7 +85,11 @@ function Cells({ run }: { run: Run }) {
       <span class="progress number">{progressText(run)}</span>
       <Elapsed ms={run.elapsed_ms} received={receivedAt(run)} runs={run.status === 'running'} />
       <span class="number cost">{costWords(run.spent)}</span>
-      {run.wake_at === null ? (
+      {run.status === 'running' && run.waiting?.until != null ? (
+        <span class="when quiet">
+          <Countdown until={run.waiting.until} />
+        </span>
+      ) : run.wake_at === null ? (
         <span class="when quiet">
           <Ago time={run.ended_at ?? run.started_at} />
         </span>
@@ -93,9 +100,18 @@ function Cells({ run }: { run: Run }) {
   );
 }
 
+/** A longer wait is a time, not a countdown. */
+const hour = 3_600_000;
+
 /** When a suspended run can resume: short, so that the column has room for it; its title is whole. */
 function Wakes({ at }: { readonly at: string }) {
   const time = localTime(at, new Date(slowNow.value));
+  if (Date.parse(at) - slowNow.value < hour)
+    return (
+      <span class="when quiet">
+        <Countdown until={at} />
+      </span>
+    );
   return (
     <span class="when quiet" title={`resumes at ${time}`}>
       until {time.replace(/^\d{4}-/, '')}

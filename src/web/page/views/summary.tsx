@@ -1,5 +1,6 @@
 /** A run in the side panel of the list. */
 import type { RunRow } from '../../../app/inspect/shapes.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { receivedAt } from '../run-feed.ts';
@@ -9,6 +10,7 @@ import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
 import { QuestionPanel } from './question.tsx';
+import { WaitLine } from './waiting.tsx';
 
 export function SummaryPanel({ run, close }: { run: RunRow; close: () => void }) {
   const { spent, progress } = run;
@@ -21,10 +23,11 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
         </button>
       </header>
       <p>
-        <State state={run.status} worded />
+        <State state={stateOrWait(run.status, run.waiting)} worded />
         <br />
         {run.question === null && run.headline}
       </p>
+      {run.question === null && <WaitLine waiting={run.waiting} />}
       <QuestionPanel run={run} />
       {run.question === null && run.reason !== '' && run.reason !== run.headline && (
         <p class="reason">{run.reason}</p>

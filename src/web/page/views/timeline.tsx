@@ -10,6 +10,7 @@ import {
   type TimeSpan,
   timelineOf,
 } from '../../../app/inspect/timeline.ts';
+import { nextTryAt, stateOrWait, waitLine } from '../../../app/inspect/wait-words.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { giverWords } from '../../../core/question-words.ts';
 import { now } from '../clock.ts';
@@ -27,7 +28,7 @@ export function TimelinePanel({ run }: { run: RunView }) {
   const shown = useSignal<Part>(all);
   const pointed = useSignal<ExecutionRow | null>(null);
   if (run.executions.length === 0) return <p class="loading">Nothing has been executed.</p>;
-  const timeline = timelineOf(run.executions, run.status === 'running' ? now.value : undefined);
+  const timeline = timelineOf(run.executions, isLive(run) ? now.value : undefined);
   return (
     <div class="timeline">
       <p class="legend">
@@ -57,6 +58,9 @@ export function TimelinePanel({ run }: { run: RunView }) {
     </div>
   );
 }
+
+/** Whether its end is now: it runs, or waits while it is suspended. */
+const isLive = ({ status, waiting }: RunView): boolean => status === 'running' || waiting !== null;
 
 interface PlotProps {
   readonly run: RunView;
@@ -202,7 +206,8 @@ function BarLink({
   pointed,
 }: Pick<PlotProps, 'run' | 'pointed'> & { bar: TimelineBar; place: Place }) {
   const { execution, from, to } = bar;
-  const { node, visit, state } = execution;
+  const { node, visit } = execution;
+  const state = stateOrWait(execution.state, execution.waiting);
   const width = place(to) - place(from);
   const within = (time: number) => (to === from ? 0 : ((time - from) / (to - from)) * 100);
   const selected = selectedExecution.value;
@@ -242,7 +247,8 @@ function BarLink({
 function figures(row: ExecutionRow): string {
   const { usage, human_answer: answer } = row;
   return [
-    `${row.node}@${row.visit} ${lookOf(row.state).word}`,
+    `${row.node}@${row.visit} ${lookOf(stateOrWait(row.state, row.waiting)).word}`,
+    ...(row.waiting === null ? [] : [waitLine(row.waiting, nextTryAt(row.waiting))]),
     durationText(row.took_ms),
     ...(row.model_ms > 0 ? [`model ${durationText(row.model_ms)}`] : []),
     ...(row.waited_ms > 0 ? [`waited ${durationText(row.waited_ms)}`] : []),
