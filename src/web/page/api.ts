@@ -11,6 +11,7 @@ import type {
   SteerReport,
   StopReport,
 } from '../../app/answers.ts';
+import type { RunComparison } from '../../app/compare/shape.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {
@@ -79,6 +80,7 @@ export const api = {
   execution: (run: string, node: string, visit: number) => json<ExecutionView>(nodePath(run, node, visit)),
   changes: (run: string, query: { at?: string; path?: string }) =>
     json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
+  compare: (a: string, b: string) => json<RunComparison>(`/api/v1/compare?${new URLSearchParams({ a, b })}`),
   events: (run: string, after: number) => json<EventPage>(`${runPath(run)}/events?after=${after}`),
   graph: async (run: string) => (await request(`${runPath(run)}/graph.svg?inline=1`)).text(),
   queue: (most: number) => json<QueueReport>(`/api/v1/queue?most=${most}`),

@@ -12,6 +12,7 @@ import { RunPage } from './views/run.tsx';
 import { Runs } from './views/runs.tsx';
 import { Shell } from './views/shell.tsx';
 
+const Compare = laterView(() => import('./views/compare.tsx').then((part) => part.Compare));
 const Queue = laterView(() => import('./views/queue.tsx').then((part) => part.Queue));
 const Start = laterView(() => import('./views/start.tsx').then((part) => part.Start));
 
@@ -27,6 +28,8 @@ function View() {
       return <RunPage id={at.run} />;
     case 'queue':
       return <Queue />;
+    case 'compare':
+      return <Compare key={`${at.a} ${at.b}`} a={at.a} b={at.b} />;
     case 'new':
       return <Start />;
     default:

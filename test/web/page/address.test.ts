@@ -5,6 +5,8 @@ const shown: readonly (readonly [string, Address])[] = [
   ['/', { view: 'runs' }],
   ['/new', { view: 'new' }],
   ['/queue', { view: 'queue' }],
+  ['/compare/01M8', { view: 'compare', a: '01M8' }],
+  ['/compare/01M8/a%20b', { view: 'compare', a: '01M8', b: 'a b' }],
   ['/runs/01M8', { view: 'run', run: '01M8', tab: 'graph' }],
   ['/runs/01M8?tab=timeline', { view: 'run', run: '01M8', tab: 'timeline' }],
   ['/runs/01M8/nodes/verify@3', { view: 'run', run: '01M8', tab: 'graph', node: { id: 'verify', visit: 3 } }],
@@ -22,12 +24,17 @@ test.for(shown)('%s is the address of what it shows', ([path, address]) => {
   expect(pathOf(address)).toBe(path);
 });
 
-test.for(['/x', '/runs/01M8/x', '/runs/01M8/x/y', '/new/x', '/runs/a/nodes/b/c'])(
-  '%s shows nothing',
-  (path) => {
-    expect(addressOf(path, '')).toEqual({ view: 'none' });
-  },
-);
+test.for([
+  '/x',
+  '/runs/01M8/x',
+  '/runs/01M8/x/y',
+  '/new/x',
+  '/compare',
+  '/compare/a/b/c',
+  '/runs/a/nodes/b/c',
+])('%s shows nothing', (path) => {
+  expect(addressOf(path, '')).toEqual({ view: 'none' });
+});
 
 test('an unknown tab is the first one, and a broken escape is text', () => {
   expect(addressOf('/runs/%E0', '?tab=x')).toEqual({ view: 'run', run: '%E0', tab: 'graph' });

@@ -10,6 +10,8 @@ export type Address =
   | { readonly view: 'runs' }
   | { readonly view: 'new' }
   | { readonly view: 'queue' }
+  /** Two runs side by side; without `b` it is to be chosen. */
+  | { readonly view: 'compare'; readonly a: string; readonly b?: string }
   | {
       readonly view: 'run';
       readonly run: string;
@@ -31,6 +33,8 @@ export function addressOf(path: string, search: string): Address {
   if (parts.length === 1 && parts[0] === 'new') return { view: 'new' };
   if (parts.length === 1 && parts[0] === 'queue') return { view: 'queue' };
   const [room, run, kind, name] = parts;
+  if (room === 'compare' && run !== undefined && parts.length <= 3)
+    return { view: 'compare', a: run, ...(kind === undefined ? {} : { b: kind }) };
   if (room !== 'runs' || run === undefined || ![2, 4].includes(parts.length)) return { view: 'none' };
   const tab = runTabs.find((one) => one === query.get('tab')) ?? 'graph';
   const of = query.get('of') ?? '';
@@ -58,6 +62,10 @@ export function pathOf(address: Address): string {
       return '/new';
     case 'queue':
       return '/queue';
+    case 'compare':
+      return ['/compare', address.a, ...(address.b === undefined ? [] : [address.b])]
+        .map((part, at) => (at === 0 ? part : encodeURIComponent(part)))
+        .join('/');
     case 'run': {
       const { run, tab, node, group, of } = address;
       const base = `/runs/${encodeURIComponent(run)}`;

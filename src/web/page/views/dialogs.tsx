@@ -12,6 +12,7 @@ import { go } from '../place.ts';
 import { runView } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { openDialog } from './acts.tsx';
+import { ForkSettings, useForkSettings } from './fork-dialog.tsx';
 import { Command, Dialog } from './parts.tsx';
 
 const close = () => {
@@ -172,7 +173,8 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
   const point = chosen.value || view.value?.cause?.node || executions.at(-1) || '';
   const before = useSignal(true);
   const { busy, problem, send } = useRequest<{ run_id: string }>();
-  const body = { at: point, before: before.value };
+  const settings = useForkSettings(run.run_id, point);
+  const body = { at: point, before: before.value, ...settings.set };
   const submit = async (event: Event) => {
     event.preventDefault();
     const forked = await send(() => api.fork(run.run_id, body));
@@ -214,6 +216,7 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
             }}
           />
         </fieldset>
+        <ForkSettings {...settings} />
         <Command text={typedCommand('factory', forkArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
           {problem.value}

@@ -8,6 +8,7 @@ import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
 import { nodeNamed, pathOf } from '../text/address.ts';
+import { comparisonOf } from '../text/comparison.ts';
 import { pathEnd, tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { BranchCards } from './branches.tsx';
@@ -135,6 +136,7 @@ function Origin({ run }: { run: RunView }) {
       {replay_of !== null && (
         <a href={pathOf({ view: 'run', run: replay_of, tab: 'graph' })}>replay of {replay_of}</a>
       )}
+      <a href={pathOf(comparisonOf(run))}>compare{(forked_from ?? replay_of) === null && '…'}</a>
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { slowNow } from '../clock.ts';
 import { receivedAt } from '../run-feed.ts';
 import { pathOf } from '../text/address.ts';
+import { comparisonOf } from '../text/comparison.ts';
 import { tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { State } from './icon.tsx';
@@ -83,7 +84,7 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
           </Fact>
         )}
         <Fact name="Run">
-          <code>{run.run_id}</code>
+          <code>{run.run_id}</code> <a href={pathOf(comparisonOf(run))}>compare…</a>
         </Fact>
       </dl>
     </>
