@@ -3,7 +3,7 @@ import { computed } from '@preact/signals';
 import type { ExecutionRow } from '../../app/inspect/shapes.ts';
 import { address } from './place.ts';
 import { runView } from './store.ts';
-import { type Address, pathOf } from './text/address.ts';
+import { type Address, type NodeTab, pathOf } from './text/address.ts';
 
 type RunAddress = Extract<Address, { view: 'run' }>;
 
@@ -19,10 +19,19 @@ export const selectedExecution = computed<ExecutionRow | undefined>(() => {
   );
 });
 
+type ExecutionName = Pick<ExecutionRow, 'node' | 'visit'>;
+
 /** Address of the prompt of an execution, below what is shown. */
-export function promptPath(run: string, { node, visit }: Pick<ExecutionRow, 'node' | 'visit'>): string {
+export const promptPath = (run: string, execution: ExecutionName): string =>
+  nodeTabPath(run, execution, 'prompt');
+
+/** Address of what an execution changed, below what is shown. */
+export const changesOfPath = (run: string, execution: ExecutionName): string =>
+  nodeTabPath(run, execution, 'changes');
+
+function nodeTabPath(run: string, { node, visit }: ExecutionName, tab: NodeTab): string {
   const at = runAddress() ?? { view: 'run', run, tab: 'changes' };
-  return pathOf({ ...at, node: { id: node, visit, tab: 'prompt' } });
+  return pathOf({ ...at, node: { id: node, visit, tab } });
 }
 
 /** Address of an execution in the run that is shown, with the tabs unchanged. */

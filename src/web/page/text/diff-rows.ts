@@ -34,6 +34,12 @@ export function patchLines(patch: string): readonly DiffLine[] {
   });
 }
 
+/** The lines of a text that is no change. */
+export const plainLines = (text: string): readonly DiffLine[] =>
+  (text === '' ? [] : text.replace(/\n$/, '').split('\n')).map((line, at) => ({
+    ...{ kind: 'same', text: line, before: null, after: at + 1 },
+  }));
+
 /** Lines that are drawn together; long changes are cut, so that only what is seen has to be drawn and coloured. */
 export interface DiffPiece {
   /** Number of its first line in the patch. */

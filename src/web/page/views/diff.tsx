@@ -113,18 +113,39 @@ function Writer({ run, file: { by } }: { run: RunView; file: FilePatch }) {
 }
 
 function Patch({ file: { patch, path, what } }: { file: FilePatch }) {
-  const pieces = useMemo(() => diffPieces(patchLines(patch)), [patch]);
+  const lines = useMemo(() => patchLines(patch), [patch]);
+  // A file that is new or gone has one side.
+  const look = what === 'modified' && diffLayout.value === 'split' && !isNarrow.value ? 'split' : 'unified';
+  return <CodePieces lines={lines} path={path} look={look} label={`Diff of ${path}`} />;
+}
+
+/** `plain` is code that is no change: one number for each line. */
+type CodeLook = 'unified' | 'split' | 'plain';
+
+/** Lines of a file, of which only what comes near to the view is drawn. */
+export function CodePieces({
+  lines,
+  path,
+  look,
+  label,
+}: {
+  lines: readonly DiffLine[];
+  path: string;
+  look: CodeLook;
+  label: string;
+}) {
+  const pieces = useMemo(() => diffPieces(lines), [lines]);
   return (
-    <section class="patch" aria-label={`Diff of ${path}`}>
+    <section class="patch" aria-label={label}>
       {pieces.map((piece) => (
-        <Piece key={piece.at} piece={piece} path={path} halves={what === 'modified'} />
+        <Piece key={piece.at} piece={piece} path={path} look={look} />
       ))}
     </section>
   );
 }
 
-/** Room for a piece of a patch, and the piece once it comes near to the view. */
-function Piece({ piece, path, halves }: { piece: DiffPiece; path: string; halves: boolean }) {
+/** Room for a piece, and the piece once it comes near to the view. */
+function Piece({ piece, path, look }: { piece: DiffPiece; path: string; look: CodeLook }) {
   const room = useRef<HTMLDivElement>(null);
   const near = useSignal(false);
   useEffect(() => {
@@ -148,47 +169,40 @@ function Piece({ piece, path, halves }: { piece: DiffPiece; path: string; halves
       {...(piece.begins ? { 'data-change': '', tabIndex: -1 } : {})}
       style={{ minHeight: near.value ? '' : `${piece.lines.length * lineHeight}px` }}
     >
-      {near.value && <PieceTable lines={piece.lines} path={path} halves={halves} />}
+      {near.value && <PieceTable lines={piece.lines} path={path} look={look} />}
     </div>
   );
 }
 
-/** `halves`: the file has two sides, of which the reader may want one next to the other. */
-function PieceTable({ lines, path, halves }: { lines: readonly DiffLine[]; path: string; halves: boolean }) {
+function PieceTable({ lines, path, look }: { lines: readonly DiffLine[]; path: string; look: CodeLook }) {
   const words = useMemo(() => changedWords(lines), [lines]);
   const tokens = tokensOf(lines, languageOfPath(path));
   const text = (line: DiffLine) => (
     <CodeParts parts={lineParts(line.text, tokens.get(line), words.get(line) ?? [])} />
   );
-  if (halves && diffLayout.value === 'split' && !isNarrow.value)
-    return (
-      <table class="split">
-        <colgroup>
-          <col class="line-number" />
-          <col />
-          <col class="line-number" />
-          <col />
-        </colgroup>
-        <tbody>{sideBySide(lines).map(([before, after], at) => SplitRow({ before, after, at, text }))}</tbody>
-      </table>
-    );
+  const columns = {
+    split: ['line-number', '', 'line-number', ''],
+    unified: ['line-number', 'line-number', 'mark', ''],
+    plain: ['line-number', ''],
+  }[look];
   return (
-    <table>
+    <table class={look}>
       <colgroup>
-        <col class="line-number" />
-        <col class="line-number" />
-        <col class="mark" />
-        <col />
+        {columns.map((column, at) => (
+          <col key={at} class={column} />
+        ))}
       </colgroup>
       <tbody>
-        {lines.map((line, at) => (
-          <tr key={at} class={line.kind}>
-            <td class="line-number">{line.before}</td>
-            <td class="line-number">{line.after}</td>
-            <td class="mark">{marks[line.kind]}</td>
-            <td class="text">{line.kind === 'hunk' ? line.text : text(line)}</td>
-          </tr>
-        ))}
+        {look === 'split'
+          ? sideBySide(lines).map(([before, after], at) => SplitRow({ before, after, at, text }))
+          : lines.map((line, at) => (
+              <tr key={at} class={line.kind}>
+                {look === 'unified' && <td class="line-number">{line.before}</td>}
+                <td class="line-number">{line.after}</td>
+                {look === 'unified' && <td class="mark">{marks[line.kind]}</td>}
+                <td class="text">{line.kind === 'hunk' ? line.text : text(line)}</td>
+              </tr>
+            ))}
       </tbody>
     </table>
   );

@@ -1,10 +1,17 @@
 /** The texts of an execution: prompt and answer, changes of the context, files. */
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
 import { sizeWords } from '../../../core/amounts.ts';
 import { filePath } from '../api.ts';
+import { changesOfPath } from '../selection.ts';
 import { liveTextsOf } from '../store.ts';
+import { type AnswerParts, answerParts } from '../text/answer-parts.ts';
+import { laterView } from './later-view.tsx';
 import { TextView } from './output.tsx';
+
+const StructuredAnswer = laterView(() => import('./answer.tsx').then((part) => part.StructuredAnswer));
 
 /** The prompt with the answer next to it, or the answer alone. */
 export function Conversation({ run, view, both }: { run: RunView; view: ExecutionView; both: boolean }) {
@@ -32,28 +39,78 @@ export function Conversation({ run, view, both }: { run: RunView; view: Executio
             <TextView name="reasoning" text={reasoning} live plain />
           </TextPart>
         )}
-        <TextPart title="Answer">
-          {answer === undefined ? (
-            <p class="quiet note">{view.state === 'running' ? 'Nothing so far.' : 'No answer.'}</p>
-          ) : (
-            <TextView
-              name="answer"
-              text={answer}
-              live={view.answer === null}
-              plain
-              {...(view.answer === null ? {} : { shown: view.answer, of: { run, view } })}
-            />
-          )}
-        </TextPart>
+        <Answer run={run} view={view} text={answer} />
       </div>
     </div>
   );
 }
 
-function TextPart({ title, children }: { title: string; children: ComponentChildren }) {
+/** Whether structured answers are shown as the texts that they came as. */
+const rawAnswers = signal(false);
+
+function Answer({ run, view, text }: { run: RunView; view: ExecutionView; text: string | undefined }) {
+  const whole = view.answer?.from === 0 ? view.answer.text : undefined;
+  const parts = useMemo(() => (whole === undefined ? undefined : answerParts(whole)), [whole]);
+  if (text === undefined)
+    return (
+      <TextPart title="Answer">
+        <p class="quiet note">{view.state === 'running' ? 'Nothing so far.' : 'No answer.'}</p>
+      </TextPart>
+    );
+  return (
+    <TextPart title="Answer" tools={parts && <AnswerTools run={run} view={view} parts={parts} />}>
+      {parts !== undefined && !rawAnswers.value ? (
+        <StructuredAnswer parts={parts} />
+      ) : (
+        <TextView
+          name="answer"
+          text={text}
+          live={view.answer === null}
+          plain
+          {...(view.answer === null ? {} : { shown: view.answer, of: { run, view } })}
+        />
+      )}
+    </TextPart>
+  );
+}
+
+/** The diff that a proposal became, and the switch to the text that came. */
+function AnswerTools({ run, view, parts }: { run: RunView; view: ExecutionView; parts: AnswerParts }) {
+  const at = run.executions.findIndex((one) => one.node === view.node && one.visit === view.visit);
+  const next = run.executions.slice(at + 1).find(({ node }) => node === view.next);
+  return (
+    <>
+      {parts.kind === 'proposal' && next !== undefined && (
+        <a href={changesOfPath(run.run_id, next)}>changes of {`${next.node}@${next.visit}`}</a>
+      )}
+      <button
+        type="button"
+        class="small"
+        aria-pressed={rawAnswers.value}
+        onClick={() => {
+          rawAnswers.value = !rawAnswers.value;
+        }}
+      >
+        Raw
+      </button>
+    </>
+  );
+}
+
+function TextPart({
+  title,
+  tools,
+  children,
+}: {
+  title: string;
+  tools?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section class="text-part">
-      <h3>{title}</h3>
+      <h3>
+        {title} {tools !== undefined && <span class="part-tools">{tools}</span>}
+      </h3>
       {children}
     </section>
   );
