@@ -35,7 +35,7 @@ export function patchLines(patch: string): readonly DiffLine[] {
 }
 
 /** The lines of a text that is no change. */
-export const plainLines = (text: string): readonly DiffLine[] =>
+export const linesOfCode = (text: string): readonly DiffLine[] =>
   (text === '' ? [] : text.replace(/\n$/, '').split('\n')).map((line, at) => ({
     ...{ kind: 'same', text: line, before: null, after: at + 1 },
   }));

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { countedItems } from '../../../core/amounts.ts';
 import type { AnswerParts, PlannedOrder, ProposedFile } from '../text/answer-parts.ts';
-import { plainLines } from '../text/diff-rows.ts';
+import { linesOfCode } from '../text/diff-rows.ts';
 import { CodePieces } from './diff.tsx';
 
 /** More files are shown when they are opened. */
@@ -38,7 +38,7 @@ export function StructuredAnswer({ parts }: { parts: AnswerParts }) {
 }
 
 function File({ file: { path, content }, open }: { file: ProposedFile; open: boolean }) {
-  const lines = useMemo(() => plainLines(content), [content]);
+  const lines = useMemo(() => linesOfCode(content), [content]);
   return (
     <details class="file-diff" open={open}>
       <summary>
@@ -97,7 +97,7 @@ function OutcomeAnswer({
             <dt>{fact.name}</dt>
             <dd>
               {fact.isJson ? (
-                <CodePieces lines={plainLines(fact.text)} path="x.json" look="plain" label={fact.name} />
+                <CodePieces lines={linesOfCode(fact.text)} path="x.json" look="plain" label={fact.name} />
               ) : (
                 <span class="answer-text">{fact.text}</span>
               )}
