@@ -134,6 +134,10 @@ export const pipelineListSchema = once(() =>
         source: z.enum(['folder', 'bundled']).describe('As `from`'),
         title: z.string().describe("The graph's label, else its goal, else empty"),
         label: z.string().describe('As `title`'),
+        workdir: z
+          .string()
+          .nullable()
+          .describe('Absolute path of the folder that a run copies; null: it begins with an empty one'),
         valid: z.boolean().describe('False: `factory validate` finds errors, and it cannot be started'),
         variables: z.array(
           z.object({
@@ -173,6 +177,18 @@ export const startReportSchema = once(() =>
   }),
 );
 export type StartReport = z.infer<ReturnType<typeof startReportSchema>>;
+
+/** `factory rm`: of each run */
+export const removalReportSchema = once(() =>
+  z.object({
+    ...version,
+    run_id: z.string(),
+    status: z.string().describe('Before it was removed'),
+    freed_bytes: z.int(),
+    command: z.string().describe('The command line that does the same'),
+  }),
+);
+export type RemovalReport = z.infer<ReturnType<typeof removalReportSchema>>;
 
 /** `factory stop` */
 export const stopReportSchema = once(() =>

@@ -1,6 +1,7 @@
 /** The pipelines that a folder offers, and those that come with factory, by name. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { workdirOf } from '../core/pipeline.ts';
 import { variablesOf } from '../core/variables.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { OfferedPipeline, PipelineList } from './answers.ts';
@@ -32,39 +33,53 @@ export function pipelinePath(name: string, cwd: string): string {
 }
 
 /** What `factory pipelines` answers with. */
-export const pipelineList = async (cwd: string): Promise<PipelineList> => ({
+export const pipelineList = async (
+  cwd: string,
+  isOffered?: (one: NamedPipeline) => boolean,
+): Promise<PipelineList> => ({
   schema_version: 1,
-  pipelines: [...(await offeredPipelines(cwd))],
+  pipelines: [...(await offeredPipelines(cwd, isOffered))],
 });
 
+/** A pipeline by the name that one types for it. */
+export type NamedPipeline = Pick<OfferedPipeline, 'name' | 'file' | 'from'>;
+
 /** The pipelines in `cwd` and its folder `pipelines`, then the bundled ones that none of those hides; each list by name. */
-export async function offeredPipelines(cwd: string): Promise<readonly OfferedPipeline[]> {
+export function namedPipelines(cwd: string): readonly NamedPipeline[] {
   const own = [cwd, join(cwd, 'pipelines')].flatMap((folder) =>
-    dotFiles(folder).map((name) => ({ name: relative(cwd, join(folder, name)), file: join(folder, name) })),
+    dotFiles(folder).map((name) => {
+      const file = join(folder, name);
+      return { name: relative(cwd, file), file, from: 'folder' as const };
+    }),
   );
   const bundled = bundledPipelines()
-    .map((name) => ({ name, file: join(bundledFolder(), `${name}.dot`) }))
+    .map((name) => ({ name, file: join(bundledFolder(), `${name}.dot`), from: 'bundled' as const }))
     .filter(({ name, file }) => pipelinePath(name, cwd) === file);
-  return Promise.all([
-    ...own.map((one) => offered(one, 'folder', cwd)),
-    ...bundled.map((one) => offered(one, 'bundled', cwd)),
-  ]);
+  return [...own, ...bundled];
 }
 
-async function offered(
-  { name, file }: { readonly name: string; readonly file: string },
-  from: OfferedPipeline['from'],
+/** The same, read: those that `isOffered` accepts. */
+export const offeredPipelines = (
   cwd: string,
-): Promise<OfferedPipeline> {
+  isOffered: (one: NamedPipeline) => boolean = () => true,
+): Promise<readonly OfferedPipeline[]> =>
+  Promise.all(
+    namedPipelines(cwd)
+      .filter(isOffered)
+      .map((one) => offered(one, cwd)),
+  );
+
+async function offered({ name, file, from }: NamedPipeline, cwd: string): Promise<OfferedPipeline> {
   const { graph } = await readPipeline(file, cwd, { toRun: false });
   const of = { name, file, from, source: from };
-  if (graph === undefined) return { ...of, title: '', label: '', variables: [], valid: false };
+  if (graph === undefined) return { ...of, title: '', label: '', workdir: null, variables: [], valid: false };
   const { label, goal } = graph.settings;
   const title = (label ?? String(goal?.value ?? '')).trim();
   return {
     ...of,
     title,
     label: title,
+    workdir: workdirOf(graph, {}, cwd) ?? null,
     variables: variablesOf(graph).map((one) => ({
       ...{ name: one.name, default: one.value ?? null, required: one.value === undefined, file: one.file },
       label: one.name.replaceAll('_', ' '),

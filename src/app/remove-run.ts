@@ -1,9 +1,10 @@
-/** Removes runs: never one that a process works for. */
+/** Removes runs: never one that a process works for, or that a queue has. */
 import { existsSync, lstatSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { hasSucceeded } from '../core/overridden.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Holdout } from '../core/records/manifest.ts';
 import { commitSchema } from '../core/records/result.ts';
@@ -12,12 +13,62 @@ import { dropHoldoutKey } from '../holdout/vault.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { acquireLock, livingOwners } from '../run/lock.ts';
 import { openRun } from '../run/open-run.ts';
-import { isAtWork, type RunSummary } from '../run/summary.ts';
+import { namedRun } from '../run/runs.ts';
+import { isAtWork, type RunSummary, summaryOf } from '../run/summary.ts';
 import { walk } from '../workspace/walk.ts';
 import { isDelivered } from './delivered.ts';
+import { removeGivenTexts } from './given-texts.ts';
+import { askQueue, type JobHost } from './queued-run.ts';
 import { endLeftovers, removeScratch } from './run/leftovers.ts';
 import { buildingName } from './run/run-directory.ts';
 import { processMarker } from './run/run-state.ts';
+
+/** The run, if it may be removed; else why not, with what to do first. A queue that cannot be asked may have it. */
+export async function removableRun(
+  { id, dir }: Pick<RunSummary, 'id' | 'dir'>,
+  { force }: { readonly force: boolean },
+  host: JobHost,
+): Promise<RunSummary | Refusal> {
+  const { cwd, clock } = host;
+  if (!(await holdsRun(dir)))
+    return refused(
+      'usage',
+      `${dir} does not look like a run directory; nothing was removed`,
+      'check the name',
+    );
+  // A worker would begin a removed run anew.
+  const queued = await askQueue(dirname(dir), host, (queue) => queue.get(id));
+  if (queued !== undefined && 'problems' in queued && !force) return queued;
+  if (queued !== undefined && 'state' in queued)
+    return refused(
+      'usage',
+      `run ${id} is in the queue (${queued.state}); nothing was removed`,
+      `take it out first: factory queue drop ${namedRun(dir, cwd)}`,
+    );
+  const run = await summaryOf(id, dir, clock);
+  const why = await keptFor(run);
+  if (why === undefined || (force && why !== 'running')) return run;
+  return refused('usage', `run ${id} ${keptWords[why]}; nothing was removed`, keptFix(run, why, cwd));
+}
+
+/** As the end of a sentence that begins with the run. */
+export const keptWords: Readonly<Record<KeptFor, string>> = {
+  running: 'is running',
+  undelivered: 'has commits that were never delivered',
+  unreadable: 'cannot be read, so that it may have commits that were never delivered',
+};
+
+function keptFix({ dir, status }: RunSummary, why: KeptFor, cwd: string): string {
+  const run = namedRun(dir, cwd);
+  const verb = hasSucceeded(status) ? 'deliver' : 'resume';
+  const flag = status === 'overridden' ? ' --overridden' : '';
+  const fixes: Readonly<Record<KeptFor, string>> = {
+    running: `stop it first: factory stop ${run}`,
+    undelivered: `factory ${verb} ${run}${flag}; --force removes them with the run`,
+    unreadable: `factory verify ${run} shows more; --force removes it`,
+  };
+  return fixes[why];
+}
 
 /** Why a run is kept: a process works for it; its commits would be lost; its files do not show whether they would. */
 export type KeptFor = 'running' | 'undelivered' | 'unreadable';
@@ -68,6 +119,7 @@ export async function removeRun(
   }
   if (key !== undefined) await dropHoldoutKey(key, env);
   await removeTree(hidden);
+  await removeGivenTexts(dirname(dir), id);
   return { freed };
 }
 

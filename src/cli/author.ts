@@ -32,6 +32,14 @@ export const authorVerbs: readonly Verb[] = [
     load: async () => (await import('./pipelines.ts')).pipelinesCommand,
   },
   {
+    usage: 'estimate <pipeline>',
+    about: 'Show what earlier runs of a pipeline have cost and taken',
+    examples: ['estimate compile-and-build'],
+    exits: { 0: 'also where nothing is known', 2: 'no such pipeline' },
+    options: () => [runsdir(), json('print the figures as JSON')],
+    load: async () => (await import('./estimate.ts')).estimateCommand,
+  },
+  {
     usage: 'validate <pipelines...>',
     about: 'Check pipelines without running them',
     examples: ['validate greet.dot', 'validate --watch greet.dot', 'validate --fix greet.dot'],

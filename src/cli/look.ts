@@ -7,6 +7,7 @@ import {
   notEmpty,
   notifyOption,
   option,
+  repeatable,
   runsdir,
   wholeNumber,
 } from './options.ts';
@@ -83,6 +84,11 @@ export const lookVerbs: readonly Verb[] = [
     examples: ['serve --port 0'],
     options: () => [
       runsdir(),
+      option(
+        '--root <dir>',
+        'folder in which runs can be started, with its subfolders (default: the current directory); repeatable',
+        repeatable,
+      ),
       option('--port <n>', 'port; 0 takes a free one (default: 4477)', wholeNumber(0, 65_535)),
       option(
         '--host <address>',

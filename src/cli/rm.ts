@@ -2,14 +2,11 @@
 import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
 import { askQueue } from '../app/queued-run.ts';
-import { holdsRun, type KeptFor, keptFor, removeRun } from '../app/remove-run.ts';
+import { keptWords, removableRun, removeRun } from '../app/remove-run.ts';
 import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
-import type { Refusal } from '../core/diagnostic.ts';
-import { hasSucceeded } from '../core/overridden.ts';
-import { namedRun } from '../run/runs.ts';
-import { type RunSummary, summaryOf } from '../run/summary.ts';
-import { findNamed, type NamedRun, runsDirOf, usage } from './find-run.ts';
+import type { RunSummary } from '../run/summary.ts';
+import { findNamed, runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import { databaseUrlOf } from './options.ts';
 import type { VerbResult } from './verb.ts';
@@ -28,18 +25,13 @@ export async function rmCommand(
   io: CliIo,
 ): Promise<VerbResult> {
   const runs = new Map<string, RunSummary>();
+  const host = { ...io, db: databaseUrlOf(options, io) };
   for (const name of names) {
     const found = await findNamed(name, { ...options, titles: 'whole' }, io);
     if ('problems' in found) return found;
-    if (!(await holdsRun(found.dir)))
-      return usage(`${found.dir} does not look like a run directory; nothing was removed`, 'check the name');
-    const kept = await keptForQueue(found, options, io);
-    if (kept !== undefined) return kept;
-    runs.set(found.dir, await summaryOf(found.id, found.dir, io.clock));
-  }
-  for (const run of runs.values()) {
-    const why = await keptFor(run);
-    if (why === 'running' || (why !== undefined && options.force !== true)) return mustStay(run, why, io);
+    const run = await removableRun(found, { force: options.force === true }, host);
+    if ('problems' in run) return run;
+    runs.set(found.dir, run);
   }
   const now = io.now().getTime();
   for (const runsDir of new Set([...runs.keys()].map((dir) => dirname(dir))))
@@ -55,34 +47,8 @@ export async function rmCommand(
   return 0;
 }
 
-/** A worker would begin a removed run anew. A queue that cannot be asked may have it. */
-async function keptForQueue(run: NamedRun, options: RmOptions, io: CliIo): Promise<Refusal | undefined> {
-  const host = { ...io, db: databaseUrlOf(options, io) };
-  const queued = await askQueue(dirname(run.dir), host, (queue) => queue.get(run.id));
-  if (queued === undefined) return undefined;
-  if ('problems' in queued) return options.force === true ? undefined : queued;
-  return usage(
-    `run ${run.id} is in the queue (${queued.state}); nothing was removed`,
-    `take it out first: factory queue drop ${namedRun(run.dir, io.cwd)}`,
-  );
-}
-
-function mustStay({ id, dir, status }: RunSummary, why: KeptFor, { cwd }: CliIo): Refusal {
-  const run = namedRun(dir, cwd);
-  const goesOn = hasSucceeded(status) ? 'deliver' : 'resume';
-  const flag = status === 'overridden' ? ' --overridden' : '';
-  const fixes: Readonly<Record<KeptFor, string>> = {
-    running: `stop it first: factory stop ${run}`,
-    undelivered: `factory ${goesOn} ${run}${flag}; --force removes them with the run`,
-    unreadable: `factory verify ${run} shows more; --force removes it`,
-  };
-  return usage(`run ${id} ${reasons[why]}; nothing was removed`, fixes[why]);
-}
-
 const reasons: Readonly<Record<Pruned['kept'][number]['why'], string>> = {
-  running: 'is running',
-  undelivered: 'has commits that were never delivered',
-  unreadable: 'cannot be read, so that it may have commits that were never delivered',
+  ...keptWords,
   suspended: 'is suspended and can resume later',
   queued: 'is in the queue',
 };

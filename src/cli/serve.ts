@@ -1,4 +1,5 @@
 /** `factory serve`: the page and the HTTP API over a runs directory. */
+import { realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
@@ -18,6 +19,7 @@ import type { VerbResult } from './verb.ts';
 
 type ServeOptions = {
   readonly runsdir?: string;
+  readonly root?: readonly string[];
   readonly host?: string;
   readonly port?: number;
   readonly tokenFile?: string;
@@ -83,6 +85,15 @@ export function givenToken(
   return usage(`--token-file ${tokenFile}: ${why}`, 'name a file that has the token alone');
 }
 
+/** The folders of `--root`, as given and by their real paths; by default the current one. */
+function rootsOf({ root = [] }: Pick<ServeOptions, 'root'>, { cwd }: CliIo): readonly string[] | Refusal {
+  const paths = root.length === 0 ? [cwd] : root.map((path) => resolve(cwd, path));
+  const bad = paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true);
+  if (bad !== undefined)
+    return usage(`--root ${bad} is no folder`, 'name folders in which runs may be started, each with --root');
+  return [...new Set(paths.flatMap((path) => [realpathSync.native(path), path]))];
+}
+
 type Served = {
   readonly port: number;
   readonly runsDir: string;
@@ -105,8 +116,10 @@ async function serve(
     import('../web/assets.ts'),
   ]);
   const runsDir = runsDirOf(options, io);
+  const roots = rootsOf(options, io);
+  if ('problems' in roots) return roots;
   const signal = io.signal();
-  const web = webOf(options, runsDir, signal, io);
+  const web = webOf(options, { runsDir, roots }, signal, io);
   let actual = port;
   const access = { token, host, port: () => actual, machine: hostname(), publicUrl };
   const page = readAssets(join(packageRoot(), 'dist/page'));
@@ -133,7 +146,7 @@ async function serve(
 
 function webOf(
   options: Pick<ServeOptions, 'readOnly' | 'notify' | 'db'>,
-  runsDir: string,
+  { runsDir, roots }: { readonly runsDir: string; readonly roots: readonly string[] },
   closing: AbortSignal,
   io: CliIo,
 ): Web {
@@ -151,6 +164,8 @@ function webOf(
     ...sharedReaders({ clock, closing, runs }),
     queue: openServedQueue({ ...host, runsDir, env, runs, db }),
     answering: new Set(),
-    start: (argv) => startDetached([...argv, ...flagWords({ notify: options.notify })], { cwd, env }),
+    roots,
+    start: (argv, { cwd: folder, notify } = { cwd, notify: options.notify }) =>
+      startDetached([...argv, ...flagWords({ notify })], { cwd: folder, env }),
   };
 }

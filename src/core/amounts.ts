@@ -24,6 +24,14 @@ export function costWords(spent: { readonly cost_usd: number; readonly unknown_c
   return spent.cost_usd === 0 ? 'unknown' : `≥ ${usdWords(spent.cost_usd)}`;
 }
 
+/** A number of tokens as `812`, `12.4k`, `1.2M`. */
+export function tokensText(tokens: number | null): string {
+  if (tokens === null) return 'unknown';
+  if (tokens < 1000) return String(tokens);
+  const [size, unit] = tokens < 999_950 ? ([1000, 'k'] as const) : ([1_000_000, 'M'] as const);
+  return `${(tokens / size).toFixed(1).replace(/\.0$/, '')}${unit}`;
+}
+
 /** `1 file`, `2 files`. */
 export const countedItems = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;

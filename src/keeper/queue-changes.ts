@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordAct } from '../app/acts.ts';
+import { removeGivenTexts } from '../app/given-texts.ts';
 import { stopRun } from '../app/stop.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JobChange, JobQueue } from '../core/contracts/job-queue.ts';
@@ -123,6 +124,8 @@ export async function dropJob(
   const dropped = await whileStopping(queue, name, (id) => queue.cancel(id), false, host);
   if ('problems' in dropped || dropped.answer !== 'done') return dropped;
   record(host, dropped.job, { change: 'drop' });
+  const { run_id } = dropped.job.job;
+  if (!existsSync(join(host.runsDir, run_id))) await removeGivenTexts(host.runsDir, run_id);
   return { ...changeReport('dropped', dropped.job, host), state: null, due_at: null };
 }
 

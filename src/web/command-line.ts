@@ -1,13 +1,6 @@
 /** The command lines that do what the page does: the API starts them, the page and its answers show them. */
 import { flagWords } from '../app/typed-command.ts';
-import type { ForkBody, MoveBody, ResumeBody, StartBody } from './contract.ts';
-
-export const startArguments = ({ pipeline, vars, agent, model, limits }: StartBody): readonly string[] => [
-  'run',
-  pipeline.startsWith('-') ? `./${pipeline}` : pipeline,
-  ...Object.entries(vars).map(([name, value]) => `--var=${name}=${value}`),
-  ...flagWords({ agent, model, ...limits }),
-];
+import type { ForkBody, MoveBody, RemoveBody, ReplayBody, ResumeBody } from './contract.ts';
 
 export const resumeArguments = (run: string, { limits, ...flags }: ResumeBody): readonly string[] => [
   'resume',
@@ -20,6 +13,18 @@ export const forkArguments = (run: string, { at, before, note, set = {} }: ForkB
   run,
   ...flagWords({ at, before, note }),
   ...Object.entries(set).map(([name, text]) => `--set=${name}=${text}`),
+];
+
+export const replayArguments = (run: string, { run_tools }: ReplayBody): readonly string[] => [
+  'replay',
+  run,
+  ...flagWords({ run_tools }),
+];
+
+export const removeArguments = (run: string, { force }: RemoveBody): readonly string[] => [
+  'rm',
+  run,
+  ...flagWords({ force }),
 ];
 
 export const moveArguments = (run: string, { to, ...flags }: MoveBody): readonly string[] => [

@@ -7,9 +7,7 @@ import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
 import { longestNote } from '../core/records/note.ts';
 import { longestAnswer } from '../core/records/question.ts';
-import { limitNames, runLimits } from '../core/settings/limits.ts';
-import { runSettings, type SettingName } from '../core/settings/run.ts';
-import type { AttributeSpec } from '../core/settings/types.ts';
+import { flagText, limitsSchema, pathText, startBodySchema } from './start-contract.ts';
 
 /** Every answer with a status of 400 or more. */
 export const apiErrorSchema = once(() =>
@@ -25,6 +23,7 @@ export const serverInfoSchema = once(() =>
   z.object({
     version: z.string(),
     folder: z.string().describe('The folder that the server was started in'),
+    roots: z.array(z.string()).describe('Folders in which runs can be started, and their subfolders'),
     runs_dir: z.string(),
     read_only: z.boolean().describe('True: the server offers no acts'),
     agents: z.array(z.string()).describe('Values for `agent` of a new run'),
@@ -52,56 +51,6 @@ export const folderFilesSchema = once(() =>
 );
 
 export type FolderFiles = z.infer<ReturnType<typeof folderFilesSchema>>;
-
-const flagText = once(() =>
-  z
-    .string()
-    .min(1)
-    .max(500)
-    .regex(/^[^\0\r\n]*$/, 'must be one line'),
-);
-const variableName = once(() =>
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*$/, 'is not the name of a variable'),
-);
-
-/** A setting as a request has it. */
-function settingSchema<Z extends z.ZodType>(name: SettingName, plain: Z) {
-  const spec: AttributeSpec = runSettings[name];
-  if (spec.http !== true) throw new Error(`Internal: ${name} cannot be set over HTTP`);
-  return plain
-    .superRefine((value, issues) => {
-      const read = spec.read({ kind: 'string', text: String(value) });
-      if (!read.ok) issues.addIssue({ code: 'custom', message: read.why });
-    })
-    .exactOptional()
-    .describe(`${spec.does} The value is ${spec.wants}`);
-}
-
-const limitsSchema = once(() =>
-  z.strictObject(
-    Object.fromEntries(
-      limitNames.flatMap((name) => {
-        const { http, json }: AttributeSpec = runLimits[name];
-        const plain = json === undefined ? flagText() : json === 'integer' ? z.int() : z.number();
-        return http === true ? [[name, settingSchema<z.ZodType<string | number>>(name, plain)]] : [];
-      }),
-    ),
-  ),
-);
-
-export const startBodySchema = once(() =>
-  z.strictObject({
-    pipeline: z.string().max(1000).describe('`name` of one of GET /api/v1/pipelines'),
-    vars: z
-      .record(variableName(), z.string().max(100_000))
-      .default({})
-      .describe('A value that begins with @ is the path of a file, relative to the folder'),
-    agent: settingSchema('agent', flagText()),
-    model: settingSchema('model', flagText()),
-    limits: limitsSchema().default({}),
-  }),
-);
-export type StartBody = z.infer<ReturnType<typeof startBodySchema>>;
 
 export const stopBodySchema = once(() =>
   z.strictObject({
@@ -171,6 +120,20 @@ export const forkBodySchema = once(() =>
 );
 export type ForkBody = z.infer<ReturnType<typeof forkBodySchema>>;
 
+export const replayBodySchema = once(() =>
+  z.strictObject({
+    run_tools: z.boolean().default(false).describe('Whether commands run again; agents never do'),
+  }),
+);
+export type ReplayBody = z.infer<ReturnType<typeof replayBodySchema>>;
+
+export const removeBodySchema = once(() =>
+  z.strictObject({
+    force: z.boolean().default(false).describe('Also with undelivered commits, or a damaged run'),
+  }),
+);
+export type RemoveBody = z.infer<ReturnType<typeof removeBodySchema>>;
+
 export const deliverBodySchema = once(() =>
   z.strictObject({
     branch: flagText().exactOptional().describe('New branch in the source repository; default `factory/RUN`'),
@@ -188,11 +151,13 @@ export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;
 const runTime = once(() => flagText().describe('`22:00`, `2h`, or RFC 3339; as `--not-before` takes it'));
 
 export const submitBodySchema = once(() =>
-  startBodySchema().extend({
-    priority: z.int().min(-priorityBound).max(priorityBound).default(0).describe('A higher one goes first'),
-    not_before: runTime().exactOptional(),
-    labels: z.array(z.string().regex(labelForm, labelFormWords)).max(20).default([]),
-  }),
+  startBodySchema()
+    .omit({ wait: true })
+    .extend({
+      priority: z.int().min(-priorityBound).max(priorityBound).default(0).describe('A higher one goes first'),
+      not_before: runTime().exactOptional(),
+      labels: z.array(z.string().regex(labelForm, labelFormWords)).max(20).default([]),
+    }),
 );
 export type SubmitBody = z.infer<ReturnType<typeof submitBodySchema>>;
 
@@ -296,6 +261,16 @@ export const queueQuery = once(() =>
 export const queueStreamQuery = once(() =>
   z.object({ most: count().default(200).describe('As of GET /api/v1/queue') }),
 );
+const projectQuery = () => ({
+  project: pathText().exactOptional().describe('Folder below one of `roots`; default: that of the server'),
+});
+export const pipelinesQuery = once(() => z.object(projectQuery()));
 export const filesQuery = once(() =>
-  z.object({ under: z.string().default('').describe('Only below this folder, relative to the folder') }),
+  z.object({
+    ...projectQuery(),
+    under: z.string().default('').describe('Only below this folder, relative to the folder'),
+  }),
+);
+export const estimateQuery = once(() =>
+  z.object({ ...projectQuery(), pipeline: z.string().max(1000).describe('As in POST /api/v1/runs') }),
 );

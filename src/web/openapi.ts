@@ -2,11 +2,13 @@
 import * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { runComparisonSchema } from '../app/compare/shape.ts';
+import { estimateSchema } from '../app/estimate.ts';
 import * as shapes from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
 import * as contract from './contract.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
+import * as starts from './start-contract.ts';
 
 /** Schemas that the document names. */
 const named = {
@@ -29,17 +31,24 @@ const named = {
   QueueChange: queueChangeSchema,
   PipelineList: answers.pipelineListSchema,
   FolderFiles: contract.folderFilesSchema,
-  StartBody: contract.startBodySchema,
+  StartBody: starts.startBodySchema,
+  CheckReport: starts.checkReportSchema,
+  StartSettings: starts.startSettingsSchema,
+  FolderList: starts.folderListSchema,
   AnswerBody: contract.answerBodySchema,
   SteerBody: contract.steerBodySchema,
   StopBody: contract.stopBodySchema,
   ResumeBody: contract.resumeBodySchema,
   ForkBody: contract.forkBodySchema,
+  ReplayBody: contract.replayBodySchema,
+  RemoveBody: contract.removeBodySchema,
   DeliverBody: contract.deliverBodySchema,
   StartReport: answers.startReportSchema,
   AnswerReport: answers.answerReportSchema,
   SteerReport: answers.steerReportSchema,
   StopReport: answers.stopReportSchema,
+  RemovalReport: answers.removalReportSchema,
+  Estimate: estimateSchema,
   DeliveryReport: answers.deliveryReportSchema,
 } as const;
 

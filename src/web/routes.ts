@@ -3,9 +3,11 @@
 import type * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { runComparisonSchema } from '../app/compare/shape.ts';
+import { estimateSchema } from '../app/estimate.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import * as contract from './contract.ts';
+import * as starts from './start-contract.ts';
 
 export type ApiRoute = {
   readonly method: 'get' | 'post';
@@ -172,10 +174,23 @@ export const routes = {
     about: 'Runs, jobs, workers, caps and holds as metrics for Prometheus',
     answers: 'text/plain',
   },
+  settings: {
+    method: 'get',
+    path: '/api/v1/settings',
+    about: 'Settings that a new run can have, from the table that makes the flags',
+    answers: starts.startSettingsSchema,
+  },
+  folders: {
+    method: 'get',
+    path: '/api/v1/folders',
+    about: 'Folders in which runs can be started',
+    answers: starts.folderListSchema,
+  },
   pipelines: {
     method: 'get',
     path: '/api/v1/pipelines',
     about: 'Pipelines that can be started, with their variables',
+    query: contract.pipelinesQuery,
     answers: answers.pipelineListSchema,
   },
   files: {
@@ -185,11 +200,25 @@ export const routes = {
     query: contract.filesQuery,
     answers: contract.folderFilesSchema,
   },
+  estimate: {
+    method: 'get',
+    path: '/api/v1/estimate',
+    about: 'What earlier runs of a pipeline have cost and taken',
+    query: contract.estimateQuery,
+    answers: estimateSchema,
+  },
+  check: {
+    method: 'post',
+    path: '/api/v1/check',
+    about: 'What is wrong with a start, and its command line; nothing is started or written',
+    body: starts.startBodySchema,
+    answers: starts.checkReportSchema,
+  },
   start: {
     method: 'post',
     path: '/api/v1/runs',
     about: 'Start a run in the background',
-    body: contract.startBodySchema,
+    body: starts.startBodySchema,
     answers: answers.startReportSchema,
     status: 202,
   },
@@ -235,6 +264,23 @@ export const routes = {
     body: contract.forkBodySchema,
     answers: answers.startReportSchema,
     status: 202,
+  },
+  replay: {
+    method: 'post',
+    path: '/api/v1/runs/:id/replay',
+    about: 'Repeat a run from its record, in the background',
+    params: run,
+    body: contract.replayBodySchema,
+    answers: answers.startReportSchema,
+    status: 202,
+  },
+  remove: {
+    method: 'post',
+    path: '/api/v1/runs/:id/remove',
+    about: 'Remove a run that neither runs nor is queued',
+    params: run,
+    body: contract.removeBodySchema,
+    answers: answers.removalReportSchema,
   },
   deliver: {
     method: 'post',

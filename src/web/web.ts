@@ -32,8 +32,13 @@ export type Web = InspectHost & {
   /** Whom the runs that this server begins notify. */
   readonly notify: string | undefined;
   readonly every: Every;
-  /** Runs `factory …argv` in the background. */
-  readonly start: (argv: readonly string[]) => Promise<DetachedStart>;
+  /** Real and absolute: below them are the folders that requests may name. */
+  readonly roots: readonly string[];
+  /** Runs `factory …argv` in the background; by default in `cwd`, with the notices of the server. */
+  readonly start: (
+    argv: readonly string[],
+    how?: { readonly cwd: string; readonly notify: string | undefined },
+  ) => Promise<DetachedStart>;
   readonly spawn: Spawn;
   /** Ids of runs that a request answers now: it resumes them itself. */
   readonly answering: Set<string>;

@@ -4,9 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ChangeList, PipelineList, RunList } from '../../src/app/answers.ts';
+import type { Estimate } from '../../src/app/estimate.ts';
 import { newestFirst, runPage } from '../../src/app/inspect/run-pages.ts';
 import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import { typedCommand } from '../../src/app/typed-command.ts';
 import type { QueueReport } from '../../src/core/records/queue-report.ts';
+import { startApi } from '../../src/web/api/start.ts';
+import { startArguments } from '../../src/web/start-arguments.ts';
+import { type CheckReport, startBodySchema } from '../../src/web/start-contract.ts';
 import { madeQueue } from '../support/queue-report.ts';
 import { madeChanges, madeEvents, madeExecution, madeOutput, madeRuns, madeView } from './runs.ts';
 
@@ -21,10 +26,18 @@ const types: Readonly<Record<string, string>> = {
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const project = '/home/ada/project';
+const estimate: Estimate = {
+  ...{ schema_version: 1, pipeline: '/w/my.dot', runs: 3, others: 1, unknown_cost: 0 },
+  cost_usd: { median: 1.5, least: 0.3, most: 4 },
+  tokens: { median: 120_000, least: 40_000, most: 300_000 },
+  elapsed_ms: { median: 600_000, least: 60_000, most: 3_600_000 },
+};
+
 const pipelines: PipelineList['pipelines'] = [
   {
     ...{ name: 'my.dot', file: '/w/my.dot', from: 'folder', source: 'folder', valid: true },
-    ...{ title: 'Build the docs', label: 'Build the docs' },
+    ...{ title: 'Build the docs', label: 'Build the docs', workdir: project },
     variables: [
       { name: 'spec', default: null, required: true, file: true, label: 'spec' },
       { name: 'tries', default: '3', required: false, file: false, label: 'tries' },
@@ -32,7 +45,7 @@ const pipelines: PipelineList['pipelines'] = [
   },
   {
     ...{ name: 'compile-and-build', file: '/f/compile-and-build.dot', from: 'bundled', source: 'bundled' },
-    ...{ title: 'Plan and build', label: 'Plan and build', valid: true, variables: [] },
+    ...{ title: 'Plan and build', label: 'Plan and build', valid: true, variables: [], workdir: null },
   },
 ];
 
@@ -91,9 +104,13 @@ async function answer(
   if (row !== undefined) return ofRun(content, row, rest, query, response);
   if (path === '/api/v1/server')
     return json(response, {
-      ...{ version: '0.1.0', folder: '/home/ada/project', runs_dir: '/home/ada/project/.factory/runs' },
-      ...{ read_only: false, agents: ['codex', 'openai'] },
+      ...{ version: '0.1.0', folder: project, runs_dir: `${project}/.factory/runs` },
+      ...{ read_only: false, agents: ['codex', 'openai'], roots: [project] },
     });
+  if (path === '/api/v1/settings') return json(response, await startApi.settings({} as never));
+  if (path === '/api/v1/folders')
+    return json(response, { folders: [project, `${project}/docs`], more: false });
+  if (path === '/api/v1/estimate') return json(response, estimate);
   if (path === '/api/v1/runs') return json(response, list());
   if (path === '/api/v1/stream') {
     content.streams.push(response);
@@ -130,6 +147,7 @@ async function acted(
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const body = JSON.parse(Buffer.concat(parts).toString());
+  if (path === '/api/v1/check') return void json(response, checkOf(body));
   asked.push({ path, body });
   if (path.endsWith('/answer')) return answered(body, response);
   if (path.endsWith('/steer')) return void json(response, { note: { note: 1 } });
@@ -147,6 +165,15 @@ async function acted(
     },
     ...{ needed: [], notes: [], pushed: null, next: '' },
   });
+}
+
+function checkOf(body: unknown): CheckReport {
+  const start = startBodySchema().parse(body);
+  const missing = start.vars['spec'] === undefined && start.texts['spec'] === undefined ? ['spec'] : [];
+  const command = typedCommand('factory', startArguments(start));
+  const finding = { code: 'empty-prompt', severity: 'warning', message: 'node "a" has no prompt' } as const;
+  const place = { file: 'my.dot', line: 3, column: 5 };
+  return { command, missing, findings: [{ ...finding, fix: 'write prompt="…"', place }] };
 }
 
 /** Somebody else has chosen before who chooses A. */

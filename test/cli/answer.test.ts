@@ -193,5 +193,9 @@ test('a success in spite of a failure is shown with the failure and who let it p
   );
   expect((await it.runs()).out).toMatch(/! overridden/);
   const [row] = JSON.parse((await it.runs({ json: true })).out).runs;
-  expect(row).toMatchObject({ status: 'overridden', needs_attention: true, acts: ['fork'] });
+  expect(row).toMatchObject({
+    status: 'overridden',
+    needs_attention: true,
+    acts: ['fork', 'replay', 'remove'],
+  });
 });

@@ -34,7 +34,8 @@ export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'>;
 
 const startSchema = once(() =>
   manifestSchema().pick({
-    ...{ run_id: true, pipeline_path: true, pipeline: true, variables: true, agent: true },
+    ...{ run_id: true, pipeline_path: true, pipeline_file: true, pipeline: true },
+    ...{ variables: true, agent: true },
     ...{ git: true, workdir_kind: true, original_workdir: true, replay_of: true },
   }),
 );
@@ -173,6 +174,7 @@ async function readRow(
     run_id: name,
     title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graphs),
     waiting,
+    ...pipelineFileOf(summary, start),
     // A branch may ask while others run.
     needs_attention: needsAttention(summary.status) || question?.answer === null,
     headline: headline.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300),
@@ -202,6 +204,12 @@ const recordedIn = ({ pipeline, status, reason, spent, ...run }: RunSummary) => 
   failed_node: run.failedNode === '' ? null : run.failedNode,
   ...{ forked_from: run.forkedFrom, replay_of: run.replayOf },
 });
+
+/** Where its path in the row is relative. */
+function pipelineFileOf({ pipeline }: RunSummary, start: Start | undefined): Pick<RunRow, 'pipeline_file'> {
+  const file = start?.pipeline_file;
+  return file === undefined || file === pipeline ? {} : { pipeline_file: file };
+}
 
 type Known = Pick<OpenBranches, 'open'> & { readonly graphs: Graphs; readonly context: Context };
 
@@ -277,12 +285,14 @@ function actsOf(
   const steer = agents ? (['steer'] as const) : [];
   const answer = question?.answer === null ? (['answer'] as const) : [];
   if (status === 'running') return [...answer, ...steer, 'stop'];
-  if (status === 'unreadable') return [];
+  if (status === 'unreadable') return ['remove'];
   const resumes = status !== 'completed' && nextNode !== '';
   return [
     ...(resumes ? (answer.length > 0 ? answer : (['resume'] as const)) : []),
     ...(resumes && status !== 'failed' ? steer : []),
     ...(steps > 0 ? (['fork'] as const) : []),
     ...(commits > 0 ? (['deliver'] as const) : []),
+    ...(steps > 0 ? (['replay'] as const) : []),
+    'remove',
   ];
 }

@@ -64,6 +64,7 @@ export const runRowSchema = once(() =>
       .string()
       .describe("The pipeline's label, else the first heading of its spec, else the name of the file"),
     pipeline: z.string().describe('Path of the pipeline file, as the user typed it'),
+    pipeline_file: z.string().exactOptional().describe('Its absolute path, where `pipeline` is relative'),
     status: z.enum([
       'running',
       'completed',
@@ -103,7 +104,7 @@ export const runRowSchema = once(() =>
     questions: z.array(openQuestionSchema()).describe('All that it asks: each branch may ask'),
     next: z.string().describe('The command to run next; empty if there is none'),
     acts: z
-      .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver']))
+      .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver', 'replay', 'remove']))
       .describe('What can be done with it now'),
     run_dir: z.string(),
   }),

@@ -80,6 +80,18 @@ export const layout = (run: string) => {
 };
 export type Layout = ReturnType<typeof layout>;
 
+/** What requests to `factory serve` leave in the runs directory. No run can have these names. */
+export const requestLayout = (runsDir: string) => {
+  const given = join(runsDir, '.given');
+  return {
+    /** Texts given for variables of runs: a folder for each run. */
+    given,
+    givenTo: (runId: string) => join(given, runId),
+    /** The holdout directories that were named, one a line. */
+    holdouts: join(runsDir, '.holdouts.jsonl'),
+  };
+};
+
 /** Names in the run directory that a node id must not have. */
 export const reservedNodeIds: readonly string[] = ['workspace', 'lock', 'contents', '__proto__'];
 

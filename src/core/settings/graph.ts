@@ -117,7 +117,12 @@ export const graphAttributes = {
   holdout_from: attr(
     trimmed(),
     "A directory with the holdout scenarios outside the workdir, relative to the pipeline's file.",
-    { flag: '--holdout <dir>', help: 'directory of holdout scenarios, hidden from agents' },
+    {
+      flag: '--holdout <dir>',
+      help: 'directory of holdout scenarios, hidden from agents',
+      http: true,
+      title: 'Holdout',
+    },
   ),
   env_pass: attr(variableNames(), 'Secret variables that every node gets; `*`: all of them.', {
     flag: '--env-pass <names>',
@@ -133,6 +138,8 @@ export const graphAttributes = {
     {
       flag: '--sandbox <word>',
       help: 'sandbox of the nodes (default: auto)',
+      http: true,
+      title: 'Sandbox',
       variable: 'FACTORY_SANDBOX',
       unset: 'auto',
     },

@@ -23,6 +23,7 @@ export const runSettings = {
     help: `agent to use: ${agentNames.join(', ')}; a comma-separated list is tried in order`,
     variable: 'FACTORY_AGENT',
     http: true,
+    title: 'Agent',
     example: 'codex,claude',
   }),
   model: attr(trimmed('the name of a model'), 'The model of nodes without llm_model.', {
@@ -30,11 +31,14 @@ export const runSettings = {
     help: 'model for nodes without llm_model',
     variable: 'FACTORY_MODEL',
     http: true,
+    title: 'Model',
     example: 'gpt-5.2',
   }),
   effort: attr(trimmed('a word'), 'The reasoning effort of nodes without reasoning_effort.', {
     flag: '--effort <word>',
     help: 'reasoning effort for nodes without one: none, minimal, low, medium, high, xhigh',
+    http: true,
+    title: 'Reasoning effort',
     variable: 'FACTORY_EFFORT',
     example: 'high',
   }),
@@ -51,6 +55,8 @@ export const runSettings = {
   fidelity: attr(word(...fidelities), 'The fidelity of agents where neither edge nor node has one.', {
     flag: '--fidelity <word>',
     help: `what agents are given of the run so far, where neither edge nor node says it: ${fidelities.join(', ')}`,
+    http: true,
+    title: 'What agents know of the run',
     example: 'compact',
   }),
   labels: attr(label(), 'Labels of the run: caps and workers of a queue may be for one.', {

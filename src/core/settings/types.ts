@@ -48,6 +48,8 @@ type Documented = {
   readonly recordedIfSet?: true;
   /** Whether a run that is started or resumed over HTTP may have it. */
   readonly http?: true;
+  /** Its name in forms, for one that HTTP offers. */
+  readonly title?: string;
 };
 
 /** An attribute of a table: how its text is read, its value where the text is silent, and a sentence about it for people. */

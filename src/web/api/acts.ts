@@ -1,30 +1,20 @@
-/** What the page can do: start, stop, resume, fork and deliver runs. Each leaves a line in `acts.jsonl`. */
+/** What the page can do with a run: stop, resume, fork, replay, deliver and remove it. Each leaves a line in `acts.jsonl`. */
 import { resolve } from 'node:path';
-import { placeWords, recordAct } from '../../app/acts.ts';
-import type { OfferedPipeline, StartReport } from '../../app/answers.ts';
+import { commandFor, placeWords, recordAct } from '../../app/acts.ts';
+import type { StartReport } from '../../app/answers.ts';
 import { deliverRun } from '../../app/deliver.ts';
 import { problemOfStart, reportOfStart } from '../../app/detach.ts';
-import { offeredPipelines } from '../../app/pipelines.ts';
+import { removableRun, removeRun } from '../../app/remove-run.ts';
 import { reportOfStop, stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
-import { innerPath } from '../../core/records/names.ts';
-import { staysInside } from '../../platform/files/inside.ts';
 import { newRunId } from '../../run/runs.ts';
-import { forkArguments, resumeArguments, startArguments } from '../command-line.ts';
-import type { StartBody } from '../contract.ts';
+import { forkArguments, removeArguments, replayArguments, resumeArguments } from '../command-line.ts';
 import { type Handlers, problem, refusal, type Web } from '../web.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
 const stopMs = 2000;
 
-export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'deliver'> = {
-  start: async ({ web, body }) => {
-    const bad = await startProblem(body, web);
-    if (bad !== undefined) return bad;
-    const id = newRunId(web.clock);
-    const argv = [...startArguments(body), ...placeWords(web.runsDir, web.cwd)];
-    return begin(web, id, argv, [`--run-id=${id}`], { what: 'start', pipeline: body.pipeline });
-  },
+export const actsApi: Pick<Handlers, 'stop' | 'resume' | 'fork' | 'replay' | 'remove' | 'deliver'> = {
   stop: async ({ web, run, body: { after_node: afterNode } }) => {
     const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, afterNode, timeoutMs: stopMs });
     web.runs.expect(run.id);
@@ -34,7 +24,7 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
   },
   resume: async ({ web, run, body }) => {
     const argv = [...resumeArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
-    return begin(web, run.id, argv, [], { what: 'resume', ...body });
+    return beginRun(web, run.id, argv, { act: { what: 'resume', ...body } });
   },
   fork: async ({ web, run, body }) => {
     const id = newRunId(web.clock);
@@ -42,7 +32,25 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     // The record of the fork has the texts, and its note with secrets masked.
     const { note: _, ...where } = body;
     const act = { what: 'fork', ...where, set: Object.keys(body.set ?? {}), run_id: id };
-    return begin(web, id, argv, [`--run-id=${id}`], act, run.dir);
+    return beginRun(web, id, argv, { hidden: [`--run-id=${id}`], act, source: run.dir });
+  },
+  replay: async ({ web, run, body }) => {
+    const id = newRunId(web.clock);
+    const argv = [...replayArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];
+    const act = { what: 'replay', ...body, run_id: id };
+    return beginRun(web, id, argv, { hidden: [`--run-id=${id}`], act, source: run.dir });
+  },
+  remove: async ({ web, run, body }) => {
+    const found = await removableRun(run, body, web);
+    if ('problems' in found) return refusal(found);
+    const { status } = found;
+    const done = await removeRun(run, web);
+    web.runs.expect(run.id);
+    if ('problems' in done) return refusal(done);
+    return {
+      ...{ schema_version: 1 as const, run_id: run.id, status, freed_bytes: done.freed },
+      command: commandFor(run.dir, removeArguments(run.id, body), web),
+    };
   },
   deliver: async ({ web, run, body }) => {
     // A push that has begun is not stopped with the server.
@@ -51,20 +59,6 @@ export const actsApi: Pick<Handlers, 'start' | 'stop' | 'resume' | 'fork' | 'del
     return 'problems' in done ? refusal(done) : done;
   },
 };
-
-/** Why a run is not offered here: its pipeline, or a file that it names. */
-export async function startProblem(
-  body: Pick<StartBody, 'pipeline' | 'vars'>,
-  web: Web,
-): Promise<Response | undefined> {
-  const pipeline = (await offeredPipelines(web.cwd)).find(({ name }) => name === body.pipeline);
-  if (pipeline === undefined)
-    return problem(400, 'bad-request', `there is no pipeline ${body.pipeline}`, 'see GET /api/v1/pipelines');
-  const outside = await outsideFile(pipeline, body, web);
-  if (outside !== undefined)
-    return problem(400, 'bad-request', `${outside} is no file of the folder`, 'see GET /api/v1/files');
-  return undefined;
-}
 
 /** Who acts, in records. */
 export const who = 'page';
@@ -79,17 +73,26 @@ export function recordPageAct(web: Web, dir: string, act: Fact): void {
   } catch {}
 }
 
-/** Starts `argv` in the background; `hidden` is left out of the command that is shown. The act is recorded in `source`, by default in
- *  the run itself. */
-async function begin(
+/** How a run is begun, and what is recorded of it. */
+export type RunStart = {
+  /** Words that are left out of the command that is shown. */
+  readonly hidden?: readonly string[];
+  readonly act: Fact;
+  /** The run in which the act is recorded; default: the new one. */
+  readonly source?: string;
+  /** The folder in which the command is executed; default: that of the server. */
+  readonly cwd?: string;
+  readonly notify?: string | undefined;
+};
+
+/** Starts `argv` in the background. */
+export async function beginRun(
   web: Web,
   runId: string,
   argv: readonly string[],
-  hidden: readonly string[],
-  act: Fact,
-  source?: string,
+  { hidden = [], act, source, cwd = web.cwd, notify = web.notify }: RunStart,
 ): Promise<StartReport | Response> {
-  const started = await web.start([...argv, ...hidden, '--json']);
+  const started = await web.start([...argv, ...hidden, '--json'], { cwd, notify });
   web.runs.expect(runId);
   if (started.kind === 'ended' && started.code !== 0) {
     const { message, fix } = problemOfStart(started);
@@ -99,22 +102,4 @@ async function begin(
   const answer = reportOfStart(started, argv, { dir, program: web.called?.program });
   recordPageAct(web, source ?? answer.run_dir, act);
   return answer;
-}
-
-/** The first file that a variable names outside the folder, or below a name that begins with a dot: only files that the
- *  server offers are read. */
-async function outsideFile(
-  { variables }: OfferedPipeline,
-  { vars }: Pick<StartBody, 'vars'>,
-  { cwd }: Web,
-): Promise<string | undefined> {
-  for (const [name, value] of Object.entries(vars)) {
-    const isFile = value.startsWith('@') || variables.some((one) => one.file && one.name === name);
-    if (!isFile) continue;
-    const path = value.replace(/^@/, '');
-    const isOffered =
-      innerPath().safeParse(path).success && !path.split('/').some((part) => /^\.(?!$)/.test(part));
-    if (!isOffered || !(await staysInside(cwd, path))) return path;
-  }
-  return undefined;
 }

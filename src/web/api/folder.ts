@@ -2,10 +2,14 @@
 import type { Dirent } from 'node:fs';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { pipelineList } from '../../app/pipelines.ts';
+import { estimateOf } from '../../app/estimate.ts';
+import { namedPipelines, pipelineList } from '../../app/pipelines.ts';
 import { isCode, isMissing } from '../../platform/files/write.ts';
+import { realOrSame } from '../../workspace/roots.ts';
 import type { FolderFiles } from '../contract.ts';
-import { type Handlers, problem } from '../web.ts';
+import { offeredPlace } from '../offered-places.ts';
+import { isOfferedPipeline, projectOf } from '../start-request.ts';
+import { type Handlers, notFound, problem, type Web } from '../web.ts';
 
 const mostFiles = 2000;
 /** Folders that are looked into, so that a large tree does not hold the server up. */
@@ -13,25 +17,61 @@ const mostFolders = 500;
 /** Folders of programs and libraries, which have no specs. */
 const passedOver = ['node_modules', '__pycache__', 'target', 'dist', 'build', 'venv'];
 
-export const folderApi: Pick<Handlers, 'pipelines' | 'files'> = {
-  pipelines: ({ web }) => pipelineList(web.cwd),
+export const folderApi: Pick<Handlers, 'folders' | 'pipelines' | 'estimate' | 'files'> = {
+  folders: async ({ web }) => {
+    const folders = web.roots.filter((root) => realOrSame(root) === root);
+    const more = addFolders(folders, web);
+    return { folders: [...new Set(folders)].sort(), more };
+  },
+  pipelines: async ({ web, query }) => {
+    const project = projectOf(query.project, web);
+    return project instanceof Response
+      ? project
+      : pipelineList(project.cwd, isOfferedPipeline(project.cwd, web));
+  },
+  estimate: async ({ web, query }) => {
+    const project = projectOf(query.project, web);
+    if (project instanceof Response) return project;
+    const named = namedPipelines(project.cwd).find(({ name }) => name === query.pipeline);
+    return named === undefined
+      ? notFound(`there is no pipeline ${query.pipeline}`, 'see GET /api/v1/pipelines')
+      : estimateOf(named.file, await web.runs.latest());
+  },
   files: async ({ web, query }) => {
+    const project = projectOf(query.project, web);
+    if (project instanceof Response) return project;
     const under = posix.normalize(query.under === '' ? '.' : query.under).replace(/\/$/, '');
     const isInside = under === '.' || under.split('/').every((name) => name !== '' && !name.startsWith('.'));
     return isInside
-      ? filesBelow(web.cwd, under === '.' ? '' : under)
+      ? filesBelow(project.cwd, under === '.' ? '' : under, web)
       : problem(400, 'bad-request', `"${query.under}" is no folder that this server offers`);
   },
 };
 
+/** Adds what is below the folders, those of the top first; true where some were left out. */
+function addFolders(folders: string[], web: Web): boolean {
+  for (const folder of folders) {
+    for (const { name } of entriesOf(folder, '').filter(isSearched)) {
+      const path = join(folder, name);
+      if ('real' in offeredPlace(path, folder, 'folder', web)) folders.push(path);
+      if (folders.length >= mostFolders) return true;
+    }
+  }
+  return false;
+}
+
+const isSearched = (entry: Dirent): boolean => entry.isDirectory() && !passedOver.includes(entry.name);
+
 /** Plain files, folders of the top first; no links, no names that begin with a dot. */
-function filesBelow(root: string, under: string): FolderFiles {
+function filesBelow(root: string, under: string, web: Web): FolderFiles {
   const files: FolderFiles['files'] = [];
   const folders = [under];
   for (const folder of folders) {
+    // Neither the runs directory nor a holdout is looked into.
+    if ('why' in offeredPlace(join(root, folder), root, 'folder', web)) continue;
     for (const entry of entriesOf(root, folder)) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory() && !passedOver.includes(entry.name)) folders.push(path);
+      if (isSearched(entry)) folders.push(path);
       const is = entry.isFile() ? lstatSync(join(root, path), { throwIfNoEntry: false }) : undefined;
       if (is?.isFile() === true) files.push({ path, bytes: is.size });
     }

@@ -10,6 +10,7 @@ import { picturesApi } from './pictures.ts';
 import { queueApi } from './queue.ts';
 import { queueActsApi } from './queue-acts.ts';
 import { runsApi } from './runs.ts';
+import { startApi } from './start.ts';
 
 export const handlers: Handlers = {
   ...runsApi,
@@ -20,6 +21,7 @@ export const handlers: Handlers = {
   ...queueApi,
   ...queueActsApi,
   ...folderApi,
+  ...startApi,
   ...actsApi,
   ...answersApi,
 };

@@ -1,29 +1,38 @@
 /** What people change in the queue: submit a run; move, hold and drop jobs. Runs that exist keep a line of it in `acts.jsonl`. */
+import { removeGivenTexts, writeGivenTexts } from '../../app/given-texts.ts';
+import { keepHoldout } from '../../app/named-holdouts.ts';
 import type { JobQueue } from '../../core/contracts/job-queue.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { QueueChange } from '../../core/records/queue-report.ts';
-import { runSettings, type SettingName } from '../../core/settings/run.ts';
-import type { AttributeSpec } from '../../core/settings/types.ts';
-import type { TypedFlag } from '../../keeper/passed-flags.ts';
 import { type ChangeHost, dropJob, holdJob, type MoveRequest, moveJobs } from '../../keeper/queue-changes.ts';
 import { type SubmitRequest, submitRuns } from '../../keeper/submit.ts';
+import { newRunId } from '../../run/runs.ts';
 import type { MoveBody, SubmitBody } from '../contract.ts';
+import { startFlags, typedFlag } from '../start-findings.ts';
+import { type StartRequest, startRequest } from '../start-request.ts';
 import { type Handlers, notFound, refusal, type Web } from '../web.ts';
-import { startProblem, who } from './acts.ts';
+import { who } from './acts.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
 const stopMs = 2000;
 
 export const queueActsApi: Pick<Handlers, 'submit' | 'moveJob' | 'holdJob' | 'dropJob'> = {
   submit: async ({ web, body }) => {
-    const bad = await startProblem(body, web);
-    if (bad !== undefined) return bad;
-    const { cwd, env, clock, runsDir } = web;
+    const request = await startRequest({ ...body, wait: false }, web);
+    if (request instanceof Response) return request;
+    const { env, clock, runsDir } = web;
+    const { cwd, holdout } = request;
     const host = { cwd, env, clock, runsDir };
-    const done = await web.queue.change((queue) =>
-      submitRuns(queue, submitRequest(body, web), host, () => {}),
-    );
-    return 'problems' in done ? refusal(done, isUsage(done) ? 400 : 409) : done;
+    const key = newRunId(clock);
+    const given = await writeGivenTexts(runsDir, key, request.texts);
+    const asked = submitRequest(body, request, { key, given, notify: body.notify ?? web.notify });
+    const done = await web.queue.change((queue) => submitRuns(queue, asked, host, () => {}));
+    if ('problems' in done) {
+      await removeGivenTexts(runsDir, key);
+      return refusal(done, isUsage(done) ? 400 : 409);
+    }
+    if (holdout !== undefined) keepHoldout(runsDir, holdout, key);
+    return done;
   },
   moveJob: async ({ web, params, body }) =>
     changed(web, params.job, (queue, host) => moveJobs(queue, params.job, moveRequest(body), host)),
@@ -57,27 +66,32 @@ function moveRequest({ to, priority, not_before }: MoveBody): MoveRequest {
 }
 
 /** As `factory submit` makes it of its flags. */
-function submitRequest(body: SubmitBody, { notify }: Web): SubmitRequest {
-  const { pipeline, vars, agent, model, labels, limits, priority, not_before } = body;
-  const given = { agent, model, ...limits, labels: labels.length === 0 ? undefined : labels };
-  const flags = Object.entries(given).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, typedFlag(name as SettingName, value)]],
-  );
+function submitRequest(
+  body: SubmitBody,
+  { cwd }: StartRequest,
+  {
+    key,
+    given,
+    notify,
+  }: Pick<SubmitRequest, 'key' | 'notify'> & { readonly given: Readonly<Record<string, string>> },
+): SubmitRequest {
+  const { pipeline, labels, priority, not_before, on_project, allow_dirty: allowDirty } = body;
+  const files = Object.entries(given).map(([name, path]) => [name, `@${path}`]);
+  const flags = {
+    ...startFlags(body),
+    ...(on_project ? { workdir: typedFlag('workdir', cwd) } : {}),
+    ...(labels.length === 0 ? {} : { labels: typedFlag('labels', labels) }),
+  };
   return {
-    ...{ names: [pipeline.startsWith('-') ? `./${pipeline}` : pipeline], vars, priority, notify },
-    ...{ flags: Object.fromEntries(flags), strict: false, allowDirty: false, inOrder: false },
+    ...{
+      names: [pipeline.startsWith('-') ? `./${pipeline}` : pipeline],
+      priority,
+      notify,
+      key,
+      flags,
+      allowDirty,
+    },
+    ...{ vars: { ...body.vars, ...Object.fromEntries(files) }, strict: false, inOrder: false },
     notBefore: not_before,
   };
-}
-
-/** The value of a flag as if it had been typed; of a repeatable one all values. */
-function typedFlag(name: SettingName, given: string | number | readonly string[]): TypedFlag {
-  const typed = typeof given === 'object' ? given : [String(given)];
-  const spec: AttributeSpec = runSettings[name];
-  const values = typed.map((text) => {
-    const read = spec.read({ kind: 'string', text });
-    // The schema of the body has read it already.
-    return read.ok ? read.value : text;
-  });
-  return { value: Array.isArray(values[0]) ? values.flat() : values[0], typed };
 }

@@ -5,6 +5,7 @@ import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';
 import { packageVersion } from '../../platform/package.ts';
+import { realOrSame } from '../../workspace/roots.ts';
 import { offeredActs, rowMessage } from '../served-runs.ts';
 import { eventStream, message } from '../sse.ts';
 import { type Handlers, refusal, type Web } from '../web.ts';
@@ -13,6 +14,7 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
   server: async ({ web }) => ({
     version: packageVersion(),
     folder: web.cwd,
+    roots: web.roots.filter((root) => realOrSame(root) === root),
     runs_dir: web.runsDir,
     read_only: web.readOnly,
     agents: [...agentNames],

@@ -6,12 +6,14 @@ import type {
   DeliveryReport,
   EventPage,
   PipelineList,
+  RemovalReport,
   RunList,
   StartReport,
   SteerReport,
   StopReport,
 } from '../../app/answers.ts';
 import type { RunComparison } from '../../app/compare/shape.ts';
+import type { Estimate } from '../../app/estimate.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {
@@ -21,13 +23,15 @@ import type {
   FolderFiles,
   ForkBody,
   MoveBody,
+  RemoveBody,
+  ReplayBody,
   ResumeBody,
   ServerInfo,
-  StartBody,
   SteerBody,
   StopBody,
   SubmitBody,
 } from '../contract.ts';
+import type { CheckReport, FolderList, StartBody, StartSettings } from '../start-contract.ts';
 
 /** An answer with a status of 400 or more; status 0: the server was not reached. */
 export class RequestError extends Error {
@@ -88,14 +92,21 @@ export const api = {
   moveJob: (run: string, body: MoveBody) => json<unknown>(`${jobPath(run)}/move`, body),
   holdJob: (run: string) => json<unknown>(`${jobPath(run)}/hold`, {}),
   dropJob: (run: string) => json<unknown>(`${jobPath(run)}/drop`, {}),
-  pipelines: () => json<PipelineList>('/api/v1/pipelines'),
-  files: () => json<FolderFiles>('/api/v1/files'),
+  settings: () => json<StartSettings>('/api/v1/settings'),
+  folders: () => json<FolderList>('/api/v1/folders'),
+  pipelines: (project: string) => json<PipelineList>(`/api/v1/pipelines?${new URLSearchParams({ project })}`),
+  files: (project: string) => json<FolderFiles>(`/api/v1/files?${new URLSearchParams({ project })}`),
+  estimate: (pipeline: string, project: string) =>
+    json<Estimate>(`/api/v1/estimate?${new URLSearchParams({ pipeline, project })}`),
+  check: (body: Partial<StartBody>) => json<CheckReport>('/api/v1/check', body),
   start: (body: Partial<StartBody>) => json<StartReport>('/api/v1/runs', body),
   stop: (run: string, body: StopBody) => json<StopReport>(`${runPath(run)}/stop`, body),
   answer: (run: string, body: AnswerBody) => json<AnswerReport>(`${runPath(run)}/answer`, body),
   steer: (run: string, body: SteerBody) => json<SteerReport>(`${runPath(run)}/steer`, body),
   resume: (run: string, body: Partial<ResumeBody>) => json<StartReport>(`${runPath(run)}/resume`, body),
   fork: (run: string, body: ForkBody) => json<StartReport>(`${runPath(run)}/fork`, body),
+  replay: (run: string, body: ReplayBody) => json<StartReport>(`${runPath(run)}/replay`, body),
+  remove: (run: string, body: RemoveBody) => json<RemovalReport>(`${runPath(run)}/remove`, body),
   deliver: (run: string, body: Partial<DeliverBody>) => json<DeliveryReport>(`${runPath(run)}/deliver`, body),
 };
 

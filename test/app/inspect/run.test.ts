@@ -64,14 +64,14 @@ test('rows have title, headline, next command and what can be done', async () =>
       headline: 'a: ERROR: no column email',
       ...{
         next: 'factory resume bad --accept-changes # after adding an edge from a for outcome=fail to straight.dot',
-        acts: ['resume', 'fork'],
+        acts: ['resume', 'fork', 'replay', 'remove'],
         progress: null,
         delivered: null,
       },
     },
     {
       ...{ run_id: 'good', title: 'Ship it', status: 'completed', needs_attention: false },
-      ...{ headline: '5 nodes done', next: '', acts: ['fork'], reason: '' },
+      ...{ headline: '5 nodes done', next: '', acts: ['fork', 'replay', 'remove'], reason: '' },
     },
   ]);
 });

@@ -25,13 +25,7 @@ export const countdownText = (ms: number): string =>
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-/** A number of tokens as `812`, `12.4k`, `1.2M`. */
-export function tokensText(tokens: number | null): string {
-  if (tokens === null) return 'unknown';
-  if (tokens < 1000) return String(tokens);
-  const [size, unit] = tokens < 999_950 ? ([1000, 'k'] as const) : ([1_000_000, 'M'] as const);
-  return `${(tokens / size).toFixed(1).replace(/\.0$/, '')}${unit}`;
-}
+export { tokensText } from '../../../core/amounts.ts';
 
 /** A time relative to now: `just now`, `3 min ago`, `in 5 min`; empty for an empty or invalid time. */
 export function agoText(time: string, now: number): string {

@@ -6,7 +6,7 @@ import { server } from '../store.ts';
 
 /** The dialog that is open, and for which run. `at` is where a fork begins. */
 export const openDialog = signal<{
-  readonly kind: 'deliver' | 'fork';
+  readonly kind: 'deliver' | 'fork' | 'replay' | 'remove';
   readonly run: RunRow;
   readonly at?: string;
 } | null>(null);
@@ -89,9 +89,33 @@ export function ActButtons({ run }: { run: RunRow }) {
           Fork…
         </button>
       )}
+      <MoreActs run={run} />
       <span role="status" class="said">
         {answer.value.status === run.status && answer.value.text}
       </span>
     </>
+  );
+}
+
+/** Acts that few runs need. */
+function MoreActs({ run }: { run: RunRow }) {
+  const acts = (['replay', 'remove'] as const).filter((act) => run.acts.includes(act));
+  if (acts.length === 0) return null;
+  return (
+    <details class="more-acts">
+      <summary class="button">More</summary>
+      {acts.map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          class="button"
+          onClick={() => {
+            openDialog.value = { kind, run };
+          }}
+        >
+          {kind === 'replay' ? 'Replay…' : 'Remove…'}
+        </button>
+      ))}
+    </details>
   );
 }

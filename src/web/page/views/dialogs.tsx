@@ -1,6 +1,5 @@
-/** The dialogs that deliver and fork a run. */
+/** The dialogs of the acts that ask for something first. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { DeliveryReport } from '../../../app/answers.ts';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
@@ -12,8 +11,11 @@ import { go } from '../place.ts';
 import { runView } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { openDialog } from './acts.tsx';
+import { Field, RadioChoice, TickBox } from './fields.tsx';
 import { ForkSettings, useForkSettings } from './fork-dialog.tsx';
 import { Command, Dialog } from './parts.tsx';
+import { useRequest } from './request.ts';
+import { RemoveDialog, ReplayDialog } from './run-dialogs.tsx';
 
 const close = () => {
   openDialog.value = null;
@@ -22,30 +24,16 @@ const close = () => {
 export function Dialogs() {
   const open = openDialog.value;
   if (open === null) return null;
-  return open.kind === 'deliver' ? (
-    <DeliverDialog run={open.run} />
-  ) : (
-    <ForkDialog run={open.run} at={open.at} />
-  );
-}
-
-/** A form whose request is made once at a time. */
-function useRequest<T>() {
-  const busy = useSignal(false);
-  const problem = useSignal('');
-  const answer = useSignal<T | null>(null);
-  const send = async (request: () => Promise<T>) => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      answer.value = await request();
-    } catch (error) {
-      problem.value = requestMessage(error);
-    }
-    busy.value = false;
-    return answer.value;
-  };
-  return { busy, problem, answer, send };
+  switch (open.kind) {
+    case 'deliver':
+      return <DeliverDialog run={open.run} />;
+    case 'fork':
+      return <ForkDialog run={open.run} at={open.at} />;
+    case 'replay':
+      return <ReplayDialog run={open.run} />;
+    case 'remove':
+      return <RemoveDialog run={open.run} />;
+  }
 }
 
 function DeliverDialog({ run }: { run: RunRow }) {
@@ -74,7 +62,7 @@ function DeliverDialog({ run }: { run: RunRow }) {
       <form onSubmit={submit}>
         <fieldset class="form">
           <legend class="hidden">Where to</legend>
-          <Choice
+          <RadioChoice
             name="A branch of the source repository"
             chosen={where.value === 'branch'}
             choose={() => {
@@ -84,11 +72,11 @@ function DeliverDialog({ run }: { run: RunRow }) {
           {where.value === 'branch' && (
             <div class="form inset">
               <Field name="Branch" value={branch} required />
-              <Check name="The branch exists: fast-forward it" value={reuse} />
-              <Check name="Push it to the first remote" value={push} />
+              <TickBox name="The branch exists: fast-forward it" value={reuse} />
+              <TickBox name="Push it to the first remote" value={push} />
             </div>
           )}
-          <Choice
+          <RadioChoice
             name="A new repository"
             chosen={where.value === 'to'}
             choose={() => {
@@ -201,14 +189,14 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
         </label>
         <fieldset class="form">
           <legend class="hidden">Where to begin</legend>
-          <Choice
+          <RadioChoice
             name="Before it: it is executed again"
             chosen={before.value}
             choose={() => {
               before.value = true;
             }}
           />
-          <Choice
+          <RadioChoice
             name="After it: its result is kept"
             chosen={!before.value}
             choose={() => {
@@ -228,65 +216,5 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
         </p>
       </form>
     </Dialog>
-  );
-}
-
-function Choice({ name, chosen, choose }: { name: string; chosen: boolean; choose: () => void }) {
-  return (
-    <label>
-      <input type="radio" checked={chosen} onChange={choose} /> {name}
-    </label>
-  );
-}
-
-function Check({ name, value }: { name: string; value: { value: boolean } }) {
-  return (
-    <label>
-      <input
-        type="checkbox"
-        checked={value.value}
-        onChange={(event) => {
-          value.value = event.currentTarget.checked;
-        }}
-      />{' '}
-      {name}
-    </label>
-  );
-}
-
-export function Field({
-  name,
-  value,
-  required = false,
-  list,
-  note,
-  type = 'text',
-  placeholder = '',
-}: {
-  name: ComponentChildren;
-  value: { value: string };
-  required?: boolean;
-  list?: string;
-  note?: ComponentChildren;
-  type?: 'text' | 'number';
-  placeholder?: string;
-}) {
-  return (
-    <label class="field">
-      <span>{name}</span>
-      <input
-        type={type}
-        required={required}
-        list={list}
-        placeholder={placeholder}
-        value={value.value}
-        step="any"
-        min={type === 'number' ? 0 : undefined}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
-        }}
-      />
-      {note !== undefined && <span class="quiet">{note}</span>}
-    </label>
   );
 }

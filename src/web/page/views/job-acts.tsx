@@ -6,7 +6,7 @@ import { dropArguments, holdArguments, moveArguments } from '../../command-line.
 import type { MoveBody } from '../../contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { pathOf } from '../text/address.ts';
-import { Field } from './dialogs.tsx';
+import { Field } from './fields.tsx';
 import { Command, Dialog } from './parts.tsx';
 
 /** The job whose dialog is open. */

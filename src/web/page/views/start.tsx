@@ -1,37 +1,34 @@
-/** The form that starts a run: made from the variables of the chosen pipeline. */
+/** The form that starts a run: project, pipeline and what it needs first, the rest folded. */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { PipelineList } from '../../../app/answers.ts';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
-import { typedCommand } from '../../../app/typed-command.ts';
-import { costWords } from '../../../core/amounts.ts';
-import { startArguments } from '../../command-line.ts';
-import type { FolderFiles, StartBody } from '../../contract.ts';
+import type { OfferedPipeline, PipelineList } from '../../../app/answers.ts';
+import type { Estimate } from '../../../app/estimate.ts';
+import type { FolderFiles } from '../../contract.ts';
+import type { FolderList, StartSettings } from '../../start-contract.ts';
 import { api, requestMessage } from '../api.ts';
 import { go } from '../place.ts';
 import { server } from '../store.ts';
 import type { Address } from '../text/address.ts';
-import { durationText, tokensText } from '../text/format.ts';
-import { Field } from './dialogs.tsx';
+import { emptyForm, formVariables, limitOrder, startBodyOf, workdirText } from '../text/start-form.ts';
+import { Field, TickBox } from './fields.tsx';
 import { Command } from './parts.tsx';
+import { isRefused, StartAside, useCheck } from './start-check.tsx';
+import { Fold, type FormSignal, SettingFields, VariableFields } from './start-fields.tsx';
 
-type Pipeline = PipelineList['pipelines'][number];
-type Variable = Pipeline['variables'][number];
-
-interface Offer {
-  readonly pipelines: readonly Pipeline[];
-  readonly files: FolderFiles;
-  readonly runs: readonly RunRow[];
-}
+type Offer = StartSettings & FolderList & { readonly home: string };
+/** What a project offers. */
+type Project = PipelineList & { readonly files: FolderFiles; readonly problem: string };
 
 export function Start() {
   const offer = useSignal<Offer | null>(null);
   const problem = useSignal('');
   useEffect(() => {
     document.title = 'New run · factory';
-    Promise.all([api.pipelines(), api.files(), api.runs({ limit: '1000' })]).then(
-      ([{ pipelines }, files, { runs }]) => {
-        offer.value = { pipelines, files, runs };
+    Promise.all([api.settings(), api.folders(), api.server()]).then(
+      ([{ settings }, folders, { folder, roots }]) => {
+        const home = folders.folders.includes(folder) ? folder : (roots[0] ?? folder);
+        offer.value = { settings, ...folders, home };
       },
       (error: unknown) => {
         problem.value = requestMessage(error);
@@ -42,243 +39,310 @@ export function Start() {
     return <p class="loading">This server is read-only: it starts no runs. Use factory run.</p>;
   if (problem.value !== '') return <p class="loading">{problem.value}</p>;
   if (offer.value === null) return <p class="loading">Reading the pipelines…</p>;
-  return <StartForm offer={offer.value} />;
+  return <StartPage offer={offer.value} />;
 }
 
-function StartForm({ offer }: { offer: Offer }) {
-  const chosen = useSignal(
-    new URLSearchParams(location.search).get('pipeline') ??
-      offer.pipelines.find(({ valid }) => valid)?.name ??
-      '',
-  );
-  const pipeline = offer.pipelines.find(({ name }) => name === chosen.value);
+function StartPage({ offer }: { offer: Offer }) {
+  const asked = new URLSearchParams(location.search);
+  const form = useSignal(emptyForm(asked.get('project') ?? offer.home));
+  const chosen = useSignal(asked.get('pipeline') ?? '');
+  const project = useProject(form.value.project);
+  const known = project?.pipelines ?? [];
+  const pipeline =
+    known.find(({ name }) => name === chosen.value) ?? known.find(({ valid }) => valid) ?? known[0];
   return (
     <div class="start">
       <h1>New run</h1>
+      <datalist id="folders">
+        {offer.folders.map((path) => (
+          <option key={path} value={path} />
+        ))}
+      </datalist>
+      <datalist id="agents">
+        {server.value?.agents.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <datalist id="project-files">
+        {project?.files.files.map(({ path }) => (
+          <option key={path} value={path} />
+        ))}
+      </datalist>
+      {project !== null && pipeline !== undefined && project.problem === '' ? (
+        <PipelineForm
+          key={pipeline.name}
+          {...{ form, offer, pipeline, project }}
+          choice={<Choice {...{ form, offer, project, chosen, pipeline }} />}
+        />
+      ) : (
+        <div class="form">
+          <ProjectField form={form} offer={offer} />
+          {project === null && <p class="quiet">Reading the pipelines…</p>}
+          <p role="alert" class="tone-bad">
+            {project?.problem}
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** What the project offers; the last one while another is read. */
+function useProject(path: string): Project | null {
+  const project = useSignal<Project | null>(null);
+  useEffect(() => {
+    let isLate = false;
+    const note = (read: Project) => {
+      if (!isLate) project.value = read;
+    };
+    Promise.all([api.pipelines(path), api.files(path)]).then(
+      ([list, files]) => note({ ...list, files, problem: '' }),
+      (error: unknown) =>
+        note({
+          ...{ schema_version: 1, pipelines: [], files: { files: [], more: false } },
+          problem: requestMessage(error),
+        }),
+    );
+    return () => {
+      isLate = true;
+    };
+  }, [path]);
+  return project.value;
+}
+
+/** A path is taken when it is whole: on a choice of the list, Enter, or when the field is left. */
+function ProjectField({ form, offer }: { form: FormSignal; offer: Offer }) {
+  if (offer.folders.length < 2) return null;
+  return (
+    <label class="field">
+      <span>Project</span>
+      <input
+        type="text"
+        list="folders"
+        required
+        value={form.value.project}
+        onChange={(event) => {
+          form.value = { ...form.value, project: event.currentTarget.value.trim() || offer.home };
+        }}
+      />
+      <span class="quiet">
+        Pipelines and files are those of this folder
+        {offer.more && '; not all folders are listed, type a path'}
+      </span>
+    </label>
+  );
+}
+
+function Choice({
+  form,
+  offer,
+  project,
+  chosen,
+  pipeline,
+}: {
+  form: FormSignal;
+  offer: Offer;
+  project: Project;
+  chosen: { value: string };
+  pipeline: OfferedPipeline;
+}) {
+  return (
+    <>
+      <ProjectField form={form} offer={offer} />
       <label class="field">
         <span>Pipeline</span>
         <select
-          value={chosen.value}
+          value={pipeline.name}
           onChange={(event) => {
             chosen.value = event.currentTarget.value;
           }}
         >
           {(['folder', 'bundled'] as const).map((source) => (
             <optgroup key={source} label={source === 'folder' ? 'In this folder' : 'Bundled'}>
-              {offer.pipelines
-                .filter((one) => one.source === source)
-                .map((one) => (
-                  <option key={one.name} value={one.name}>
-                    {one.label === '' || one.label === one.name ? one.name : `${one.name}: ${one.label}`}
+              {project.pipelines
+                .filter((one) => one.from === source)
+                .map(({ name, label }) => (
+                  <option key={name} value={name}>
+                    {label === '' || label === name ? name : `${name}: ${label}`}
                   </option>
                 ))}
             </optgroup>
           ))}
         </select>
       </label>
-      {pipeline !== undefined && <PipelineForm key={pipeline.name} pipeline={pipeline} offer={offer} />}
+      <BuildsOn form={form} pipeline={pipeline} />
+    </>
+  );
+}
+
+/** What the run begins with; a pipeline that names another folder can build on the project too. */
+function BuildsOn({ form, pipeline: { workdir, valid } }: { form: FormSignal; pipeline: OfferedPipeline }) {
+  const { project } = form.value;
+  if (!valid) return null;
+  if (workdir === project) return <p class="quiet">The run works on {workdirText(workdir)}.</p>;
+  const value = {
+    get value() {
+      return form.value.onProject;
+    },
+    set value(onProject: boolean) {
+      form.value = { ...form.value, onProject };
+    },
+  };
+  return <TickBox name={`Work on a copy of ${project} (else on ${workdirText(workdir)})`} value={value} />;
+}
+
+function PipelineForm({
+  form,
+  offer,
+  pipeline,
+  project,
+  choice,
+}: {
+  form: FormSignal;
+  offer: Offer;
+  pipeline: OfferedPipeline;
+  project: Project;
+  choice: ComponentChildren;
+}) {
+  const estimate = useEstimate(pipeline.name, form.value.project);
+  const body = startBodyOf(form.value, pipeline, offer.settings, offer.home);
+  const checked = useCheck(body);
+  const { busy, problem, submit } = useStart(body);
+  const isBad = checked.of === JSON.stringify(body) && isRefused(checked);
+  const { first, rest } = formVariables(pipeline.variables);
+  return (
+    <div class="start-columns">
+      <form class="form" onSubmit={submit}>
+        {choice}
+        {!pipeline.valid && (
+          <p class="tone-bad">
+            This pipeline has errors and cannot be started.{' '}
+            <Command text={`factory validate ${pipeline.name}`} />
+          </p>
+        )}
+        <VariableFields variables={first} form={form} more={project.files.more} />
+        {rest.length > 0 && (
+          <Fold
+            title="Other variables"
+            set={rest.filter(({ name }) => body.vars?.[name] !== undefined).length}
+          >
+            <VariableFields variables={rest} form={form} more={project.files.more} />
+          </Fold>
+        )}
+        <Groups {...{ form, offer, estimate }} />
+        <p role="alert" class="tone-bad">
+          {problem}
+        </p>
+        <p class="buttons">
+          <button type="submit" class="primary" disabled={busy || !pipeline.valid || isBad}>
+            {busy ? 'Starting…' : 'Start'}
+          </button>
+          <button type="submit" value="queue" disabled={busy || !pipeline.valid || isBad}>
+            Queue it
+          </button>
+          <span class="quiet">A worker starts what is queued when it has a free slot.</span>
+        </p>
+      </form>
+      <StartAside checked={checked} estimate={estimate} />
     </div>
   );
 }
 
-const emptyLimits = { max_cost_usd: '', max_tokens: '', max_wall: '' };
+function useEstimate(pipeline: string, project: string): Estimate | null {
+  const estimate = useSignal<Estimate | null>(null);
+  useEffect(() => {
+    let isLate = false;
+    api.estimate(pipeline, project).then(
+      (read) => {
+        if (!isLate) estimate.value = read;
+      },
+      // The form starts runs without it.
+      () => undefined,
+    );
+    return () => {
+      isLate = true;
+    };
+  }, [pipeline, project]);
+  return estimate.value;
+}
 
-function PipelineForm({ pipeline, offer }: { pipeline: Pipeline; offer: Offer }) {
-  const values = useSignal<Readonly<Record<string, string>>>({});
-  const agent = useSignal('');
-  const model = useSignal('');
-  const limits = useSignal(emptyLimits);
-  const problem = useSignal('');
+function useStart(body: ReturnType<typeof startBodyOf>) {
   const busy = useSignal(false);
-  const body = bodyOf(pipeline, values.value, agent.value, model.value, limits.value);
-  const send = async (request: () => Promise<Address>) => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      go(await request());
-    } catch (error) {
-      problem.value = requestMessage(error);
-    }
-    busy.value = false;
-  };
+  const problem = useSignal('');
   const start = async (): Promise<Address> => {
     const { run_id } = await api.start(body);
     return { view: 'run', run: run_id, tab: 'graph' };
   };
   const enqueue = async (): Promise<Address> => {
-    await api.submit(body);
+    // What is queued waits with its worker.
+    const { wait: _, ...job } = body;
+    await api.submit(job);
     return { view: 'queue' };
   };
-  const submit = (event: SubmitEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    void send(event.submitter?.getAttribute('value') === 'queue' ? enqueue : start);
+    busy.value = true;
+    problem.value = '';
+    try {
+      go(await (event.submitter?.getAttribute('value') === 'queue' ? enqueue() : start()));
+    } catch (error) {
+      problem.value = requestMessage(error);
+    }
+    busy.value = false;
   };
-  const last = offer.runs.find((run) => sameName(run.pipeline, pipeline.name) && run.status === 'completed');
-  const variables = [...pipeline.variables].sort((a, b) => Number(b.required) - Number(a.required));
-  return (
-    <form class="form" onSubmit={submit}>
-      <datalist id="folder-files">
-        {offer.files.files.map(({ path }) => (
-          <option key={path} value={path} />
-        ))}
-      </datalist>
-      {!pipeline.valid && (
-        <p class="tone-bad">
-          This pipeline has errors and cannot be started.{' '}
-          <Command text={`factory validate ${pipeline.name}`} />
-        </p>
-      )}
-      {variables.length > 0 && (
-        <fieldset class="form">
-          <legend>Variables</legend>
-          {variables.map((one) => (
-            <VariableField key={one.name} variable={one} values={values} more={offer.files.more} />
-          ))}
-        </fieldset>
-      )}
-      <fieldset class="form columns">
-        <legend>Agent</legend>
-        <label class="field">
-          <span>Agent</span>
-          <select
-            value={agent.value}
-            onChange={(event) => {
-              agent.value = event.currentTarget.value;
-            }}
-          >
-            <option value="">default of the pipeline or the environment</option>
-            {server.value?.agents.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <Field name="Model" value={model} placeholder="default" />
-      </fieldset>
-      <Limits limits={limits} last={last} />
-      <p class="quiet">This command does the same:</p>
-      <Command text={typedCommand('factory', startArguments(body))} />
-      <p role="alert" class="tone-bad">
-        {problem.value}
-      </p>
-      <p class="buttons">
-        <button type="submit" class="primary" disabled={busy.value || !pipeline.valid}>
-          {busy.value ? 'Starting…' : 'Start'}
-        </button>
-        <button type="submit" value="queue" disabled={busy.value || !pipeline.valid}>
-          Queue it
-        </button>
-        <span class="quiet">A worker starts what is queued when it has a free slot.</span>
-      </p>
-    </form>
-  );
+  return { busy: busy.value, problem: problem.value, submit };
 }
 
-/** Whether the path of a run's pipeline is that of a name of the list. */
-const sameName = (path: string, name: string): boolean =>
-  path === name ||
-  path
-    .split('/')
-    .at(-1)
-    ?.replace(/\.dot$/, '') ===
-    name
-      .split('/')
-      .at(-1)
-      ?.replace(/\.dot$/, '');
-
-function VariableField({
-  variable,
-  values,
-  more,
-}: {
-  variable: Variable;
-  values: { value: Readonly<Record<string, string>> };
-  more: boolean;
-}) {
-  const field = {
-    get value() {
-      return values.value[variable.name] ?? '';
-    },
-    set value(text: string) {
-      values.value = { ...values.value, [variable.name]: text };
-    },
+/** What most runs leave unchanged. */
+function Groups({ form, offer, estimate }: { form: FormSignal; offer: Offer; estimate: Estimate | null }) {
+  const { settings } = offer;
+  const bounds = ['holdout_from', 'sandbox'];
+  const groups = {
+    agent: settings.filter(({ name, limit }) => !limit && !bounds.includes(name)),
+    bound: settings.filter(({ name }) => bounds.includes(name)),
+    limits: settings.filter(({ limit }) => limit).sort(limitOrder),
   };
-  const note = variable.file
-    ? `a file of the folder${more ? '; not all are listed, type its path' : ''}`
-    : variable.required
-      ? 'required'
-      : '';
-  return (
-    <Field
-      name={variable.label}
-      value={field}
-      required={variable.required}
-      {...(variable.file ? { list: 'folder-files' } : {})}
-      placeholder={variable.default === null ? '' : `default: ${variable.default || 'empty'}`}
-      note={note}
-    />
-  );
-}
-
-function Limits({ limits, last }: { limits: { value: typeof emptyLimits }; last: RunRow | undefined }) {
-  const field = (name: keyof typeof emptyLimits) => ({
-    get value() {
-      return limits.value[name];
-    },
-    set value(text: string) {
-      limits.value = { ...limits.value, [name]: text };
+  const { value } = form;
+  const setIn = (some: typeof settings) =>
+    some.filter(({ name }) => (value.settings[name] ?? '').trim() !== '').length;
+  const flag = (name: 'wait' | 'allowDirty') => ({
+    value: {
+      get value() {
+        return form.value[name];
+      },
+      set value(is: boolean) {
+        form.value = { ...form.value, [name]: is };
+      },
     },
   });
-  const note = (figure: string) => (last === undefined ? undefined : `last run: ${figure}`);
-  const tokens = (last?.spent.input_tokens ?? 0) + (last?.spent.output_tokens ?? 0);
   return (
-    <fieldset class="form columns">
-      <legend>Limits</legend>
-      <Field
-        name="Cost, USD"
-        type="number"
-        value={field('max_cost_usd')}
-        placeholder="none"
-        note={note(last === undefined ? '' : costWords(last.spent))}
-      />
-      <Field
-        name="Tokens"
-        type="number"
-        value={field('max_tokens')}
-        placeholder="none"
-        note={note(tokensText(tokens))}
-      />
-      <Field
-        name="Time, such as 2h"
-        value={field('max_wall')}
-        placeholder="none"
-        note={note(durationText(last?.elapsed_ms ?? 0))}
-      />
-    </fieldset>
+    <>
+      <Fold title="Agent and model" set={setIn(groups.agent)}>
+        <SettingFields settings={groups.agent} form={form} estimate={estimate} />
+      </Fold>
+      <Fold title="Holdout and sandbox" set={setIn(groups.bound) + Number(value.allowDirty)}>
+        <SettingFields settings={groups.bound} form={form} estimate={estimate} />
+        <TickBox name="Commit uncommitted changes of the project in the run first" {...flag('allowDirty')} />
+      </Fold>
+      <Fold title="Waiting and notices" set={Number(value.wait) + Number(value.notify.trim() !== '')}>
+        <TickBox name="Wait while it is suspended, then resume it" {...flag('wait')} />
+        <Field
+          name="Send notices to"
+          value={{
+            get value() {
+              return form.value.notify;
+            },
+            set value(notify: string) {
+              form.value = { ...form.value, notify };
+            },
+          }}
+          placeholder="https://example.org/hook"
+          note="an address that gets a JSON notice when the run ends, is suspended or asks"
+        />
+      </Fold>
+      <Fold title="Limits" set={setIn(groups.limits)}>
+        <SettingFields settings={groups.limits} form={form} estimate={estimate} />
+      </Fold>
+    </>
   );
-}
-
-function bodyOf(
-  pipeline: Pipeline,
-  values: Readonly<Record<string, string>>,
-  agent: string,
-  model: string,
-  limits: typeof emptyLimits,
-): StartBody {
-  const vars = Object.fromEntries(
-    pipeline.variables.flatMap(({ name }) => {
-      const value = values[name] ?? '';
-      return value === '' ? [] : [[name, value]];
-    }),
-  );
-  return {
-    pipeline: pipeline.name,
-    vars,
-    ...(agent === '' ? {} : { agent }),
-    ...(model.trim() === '' ? {} : { model: model.trim() }),
-    limits: {
-      ...(limits.max_cost_usd === '' ? {} : { max_cost_usd: Number(limits.max_cost_usd) }),
-      ...(limits.max_tokens === '' ? {} : { max_tokens: Math.round(Number(limits.max_tokens)) }),
-      ...(limits.max_wall.trim() === '' ? {} : { max_wall: limits.max_wall.trim() }),
-    },
-  };
 }
