@@ -72,6 +72,22 @@ export const authorVerbs: readonly Verb[] = [
     load: async () => (await import('./simulate.ts')).simulateCommand,
   },
   {
+    usage: 'test [pipelines...]',
+    about: 'Check that pipelines take the ways in their NAME.routes.json; nothing is executed',
+    examples: ['test greet.dot'],
+    exits: {
+      0: 'every way was taken',
+      1: 'a way was not, or with --every-edge an edge was never walked',
+      2: 'a pipeline or a file with ways is invalid',
+    },
+    options: () => [
+      option('--every-edge', 'fail also if an edge is never walked'),
+      json('print the ways and edges as JSON'),
+      noColor(),
+    ],
+    load: async () => (await import('./test.ts')).testCommand,
+  },
+  {
     usage: 'graph <pipeline-or-run>',
     about: 'Draw a pipeline or a run as SVG, PNG, DOT or a Mermaid flowchart',
     examples: ['graph greet.dot -o greet.svg', 'graph latest --timeline'],

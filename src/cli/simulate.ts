@@ -1,16 +1,12 @@
 /** `factory simulate`: the way of a run through a pipeline for given outcomes; nothing is executed. */
+import { givenOutcomes } from '../app/given-outcomes.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
-import { passesOn, type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
+import { type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
 import { countedItems } from '../core/amounts.ts';
-import { allNodes, fanOutType, type Graph, graphWith, type Node } from '../core/graph.ts';
-import { choicesOf, isHumanGate, optionsNamed, outcomeOfOption } from '../core/human-gate.ts';
-import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { wordsOfNode } from '../core/own-words.ts';
-import { quoteWord, withoutPercents } from '../core/policy/words.ts';
+import { quoteWord } from '../core/policy/words.ts';
 import type { RouteCandidate } from '../core/records/trace.ts';
-import { simulatedOutcome } from '../core/simulated-outcome.ts';
 import { usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
@@ -24,6 +20,8 @@ export type SimulateOptions = {
   readonly color?: boolean;
 };
 
+const outcomeExample = 'for example --outcome check=fail,success';
+
 /** Exit code 0 where the run would succeed, else 1; 2 for a pipeline that cannot run, or an outcome that is none. */
 export async function simulateCommand(
   pipeline: string,
@@ -34,8 +32,14 @@ export async function simulateCommand(
   if (graph === undefined) return { problems: found.filter((one) => one.severity === 'error') };
   const outcomes = new Map<string, readonly Outcome[]>();
   for (const given of options.outcome ?? []) {
-    const read = readOutcomes(given, graph);
-    if ('problems' in read) return read;
+    const at = given.indexOf('=');
+    if (at < 1) return usage(`--outcome ${given} is not NODE=OUTCOME`, outcomeExample);
+    const read = givenOutcomes(graph, given.slice(0, at), given.slice(at + 1));
+    if ('why' in read)
+      return usage(
+        `--outcome ${given}: ${read.why}`,
+        read.fix ?? `${outcomeExample}; factory simulate --help tells the forms`,
+      );
     if (outcomes.has(read.node)) {
       const all = (options.outcome ?? []).filter((one) => one.startsWith(`${read.node}=`));
       const joined = all.map((one) => one.slice(read.node.length + 1)).join(',');
@@ -51,53 +55,6 @@ export async function simulateCommand(
   if (options.json === true) io.out(`${JSON.stringify(record(pipeline, simulation), null, 2)}\n`);
   else print(simulation, outcomes, painter(paints(io, io.outIsTerminal, options.color)), io);
   return ok ? 0 : 1;
-}
-
-function readOutcomes(given: string, run: Graph) {
-  const example = 'for example --outcome check=fail,success';
-  const at = given.indexOf('=');
-  if (at < 1) return usage(`--outcome ${given} is not NODE=OUTCOME`, example);
-  const id = given.slice(0, at);
-  const node = allNodes(run).get(id);
-  if (node === undefined) {
-    const meant = nearest(id, allNodes(run).keys());
-    return usage(
-      `--outcome ${given}: there is no node "${id}"`,
-      meant === undefined ? example : `did you mean ${meant}?`,
-    );
-  }
-  const graph = graphWith(run, id);
-  if (passesOn(graph, node))
-    return usage(
-      `--outcome ${given}: ${id} is ${node.type === 'exit' ? 'an' : 'a'} ${node.type} node, which ${node.type === 'conditional' ? 'passes the outcome before it on' : node.type === fanOutType ? 'only begins branches' : 'always succeeds'}`,
-      'name a node that does work',
-    );
-  const outcomes: Outcome[] = [];
-  const words = wordsOfNode(graph, node);
-  for (const item of given.slice(at + 1).split(',')) {
-    const read = answerAtGate(item, graph, node) ?? simulatedOutcome(item, words);
-    if ('why' in read)
-      return usage(`--outcome ${given}: ${read.why}`, `${example}; factory simulate --help tells the forms`);
-    outcomes.push(read.outcome);
-  }
-  return { node: id, outcomes };
-}
-
-/** `label:Approve`: an option of a human gate by its label, key or target. Undefined for any other item. */
-function answerAtGate(
-  item: string,
-  graph: Graph,
-  node: Node,
-): { readonly outcome: Outcome } | { readonly why: string } | undefined {
-  const word = /^\s*label:(.*)$/s.exec(item)?.[1]?.trim();
-  if (word === undefined || !isHumanGate(node)) return undefined;
-  const { options } = choicesOf(graph, node);
-  const [option, another] = optionsNamed(options, withoutPercents(word));
-  if (option !== undefined && another === undefined) return { outcome: outcomeOfOption(graph, node, option) };
-  const names = options.map(({ key, label }) => `${key} (${label})`).join(', ');
-  return {
-    why: `${node.id} has ${option === undefined ? 'no' : 'more than one'} option "${word}"; there are ${names}`,
-  };
 }
 
 const record = (pipeline: string, { steps, ending }: Simulation) => ({
