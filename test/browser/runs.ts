@@ -413,6 +413,11 @@ export const madeOutput = (lines: number): string =>
         : `\x1b[32mok ${at + 1}\x1b[0m - \x1b[2ma line of a test\x1b[0m`,
   ).join('\n');
 
+const proposal = JSON.stringify({
+  summary: 'Reads links.',
+  writes: [{ path: 'src/links.js', base_sha256: '', content: 'export const links = [];\n' }],
+});
+
 export function madeExecution(row: ExecutionRow, output: string): ExecutionView {
   const failed = row.state === 'fail';
   const text = (name: string, whole: string) => ({ name, text: whole, bytes: whole.length, from: 0 });
@@ -424,7 +429,7 @@ export function madeExecution(row: ExecutionRow, output: string): ExecutionView 
     excerpt: failed ? "not ok 3 - finds a broken anchor\n    expected [ 'archive/2023.md' ]" : '',
     commands: row.usage === null ? [{ command: 'npm test', exit_code: failed ? 1 : 0 }] : [],
     prompt: row.usage === null ? null : text('prompt.md', '# Task\n\nPropose the smallest change.\n'),
-    answer: row.usage === null ? null : text('response.md', '{ "files": ["src/links.js"] }\n'),
+    answer: row.usage === null ? null : text('response.md', proposal),
     output: row.usage === null && row.state !== 'running' ? [text('tool.stdout.txt', output)] : [],
     context: { set: { 'order.id': 'WO-02', findings: ['PLAN-12'] }, unset: ['last_error'] },
     changes: { created: [], modified: ['src/links.js'], deleted: [] },

@@ -51,6 +51,17 @@ test.for([
   ['start@1', undefined, 'before any agent there is none'],
   ['nobody@1', undefined, 'of an unknown execution there is none'],
 ])('the prompt of %s is that of %s: %s', ([by, source]) => {
-  const found = promptSource(view.executions, by ?? '');
+  const found = promptSource(view, by ?? '');
   expect(found && `${found.node}@${found.visit}`).toBe(source);
+});
+
+test('an order that was asked ahead has the prompt of the branch that asked for it', () => {
+  const [group] = view.groups;
+  const executions = view.executions
+    .filter(({ node, visit }) => node !== 'propose' || visit !== 1)
+    .map((one) => (one.node === 'plan' ? { ...one, group: 'ask.0', branch: 'ask.0' } : one));
+  if (group === undefined) throw new Error('no group');
+  const asked = { ...group, kind: 'branch' as const, id: 'ask.0', title: 'Propose file writes for WO-01' };
+  expect(promptSource({ executions, groups: [...view.groups, asked] }, 'apply@1')?.node).toBe('plan');
+  expect(promptSource({ executions, groups: view.groups }, 'apply@1')).toBeUndefined();
 });

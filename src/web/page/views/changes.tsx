@@ -55,7 +55,7 @@ export function ChangesPanel({ run }: { run: RunView }) {
 
 /** The commit of a work order, and the prompt that asked for it. */
 function ScopeFacts({ run, scope: { commit, attempts, query } }: { run: RunView; scope: ChangeScope }) {
-  const source = query['to'] === undefined ? undefined : promptSource(run.executions, query['to']);
+  const source = query['to'] === undefined ? undefined : promptSource(run, query['to']);
   return (
     <span class="quiet">
       {commit !== null && (

@@ -98,7 +98,7 @@ export function LineCounts({ of: { added, removed } }: { of: Pick<FilePatch, 'ad
 function Writer({ run, file: { by } }: { run: RunView; file: FilePatch }) {
   const writer = run.executions.find(({ node, visit }) => `${node}@${visit}` === by);
   if (by === null || writer === undefined) return null;
-  const source = promptSource(run.executions, by);
+  const source = promptSource(run, by);
   return (
     <p class="quiet writer">
       written by <a href={executionPath(run.run_id, writer.node, writer.visit)}>{by}</a>
