@@ -1,7 +1,7 @@
 /** `NAME.routes.json` next to a pipeline: ways that it must take for given outcomes, tried without executing anything. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
 import { type Edge, type Graph, withoutItems } from '../core/graph.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
