@@ -17,7 +17,9 @@ const actSchema = once(() =>
     schema_version: z.literal(1),
     at: z.string().describe('RFC 3339, UTC'),
     who: z.string().describe('The user, or where the request came from'),
-    what: z.string().describe('`start`, `stop`, `resume`, `fork`, `deliver`, `answer`, `steer`, `queue`'),
+    what: z
+      .string()
+      .describe('`start`, `stop`, `resume`, `fork`, `deliver`, `answer`, `steer`, `dismiss`, `queue`'),
   }),
 );
 /** Other fields depend on `what`. */

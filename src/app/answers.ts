@@ -202,6 +202,16 @@ export const stopReportSchema = once(() =>
 );
 export type StopReport = z.infer<ReturnType<typeof stopReportSchema>>;
 
+/** `factory dismiss` */
+export const dismissReportSchema = once(() =>
+  z.object({
+    ...act,
+    ...runRowSchema().pick({ status: true }).shape,
+    already: z.boolean().describe('True: it was dismissed before, and nothing was written'),
+  }),
+);
+export type DismissReport = z.infer<ReturnType<typeof dismissReportSchema>>;
+
 /** `factory answer` */
 export const answerReportSchema = once(() =>
   z.object({

@@ -38,6 +38,7 @@ const runVerbs: readonly (Verb | Group)[] = [
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
       settingOption('holdout_from'),
       settingOption('labels'),
+      settingOption('name'),
     ],
     load: async () => (await import('./run.ts')).runCommand,
   },
@@ -52,6 +53,7 @@ const runVerbs: readonly (Verb | Group)[] = [
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
       settingOption('holdout_from'),
       settingOption('labels'),
+      settingOption('name'),
     ],
     load: async () => (await import('./run.ts')).buildCommand,
   },
@@ -84,6 +86,7 @@ const runVerbs: readonly (Verb | Group)[] = [
         repeatable,
       ),
       option('--note <text>', 'a note for the first agent of the new run, as steer gives it', notEmpty),
+      settingOption('name'),
       runIdOption('id of the new run (default: a ULID)'),
       runsdir(
         'directory of the new run (default: that of the other); RUN is searched there first, then in .factory/runs',

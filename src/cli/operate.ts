@@ -58,6 +58,14 @@ export const operateVerbs: readonly Verb[] = [
     load: async () => (await import('./steer.ts')).steerCommand,
   },
   {
+    usage: 'dismiss <run>',
+    about: 'Take a run out of those that need attention, until something happens to it',
+    examples: ['dismiss latest'],
+    exits: { 0: 'it is dismissed', 1: 'it needs no attention' },
+    options: () => [runsdir(), json()],
+    load: async () => (await import('./dismiss.ts')).dismissCommand,
+  },
+  {
     usage: 'stop <run>',
     about: 'Stop a running run, as Ctrl-C does; it can be resumed',
     examples: ['stop latest', 'stop latest --after-node'],

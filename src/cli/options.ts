@@ -100,7 +100,7 @@ const boundSettings: readonly SettingName[] = [
   ...(['sandbox', 'env_pass', 'max_cost_usd', 'max_tokens', 'unknown_cost', 'prices'] as const),
 ];
 /** Those that only some of these verbs have. */
-const someSettings: readonly SettingName[] = ['workdir', 'holdout_from', 'labels'];
+const someSettings: readonly SettingName[] = ['workdir', 'holdout_from', 'labels', 'name'];
 const runningSettings = settingNames.filter(
   (name) => 'flag' in runSettings[name] && !boundSettings.includes(name) && !someSettings.includes(name),
 );
@@ -189,7 +189,6 @@ export const submitOptions = () => [
   priorityOption(),
   notBeforeOption(),
   option('--key <id>', 'id of the run: with the id of one that is there, nothing is submitted', notEmpty),
-  option('--name <name>', 'name of the run in the queue (default: its title)', nameOfJob),
   option('--in-order', 'begin each run when the one before it has left the queue'),
   ...passedOptions(),
   json(),
@@ -198,8 +197,8 @@ export const submitOptions = () => [
 ];
 
 /** Flags of `run` that a submitted run may have. */
-export const passedOptions = () => [
-  ...settingNames.filter((name) => 'flag' in runSettings[name]).map(passedOption),
+export const passedOptions = (without: readonly SettingName[] = []) => [
+  ...settingNames.filter((name) => 'flag' in runSettings[name] && !without.includes(name)).map(passedOption),
   option('--var <name=value>', 'set a variable of the pipeline; repeatable', variable),
   option('--strict', 'treat attributes without effect as errors'),
   option('--allow-dirty', 'commit uncommitted changes of the workdir first'),

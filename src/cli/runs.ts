@@ -10,7 +10,6 @@ import { typedCommand } from '../app/typed-command.ts';
 import { costWords, countedItems, elapsedWords, localTime } from '../core/amounts.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { quoteWord } from '../core/policy/words.ts';
-import { needsAttention } from '../run/next-command.ts';
 import { runsDirOf } from './find-run.ts';
 import { type Io, paints } from './io.ts';
 import { databaseUrlOf } from './options.ts';
@@ -75,21 +74,24 @@ function listing(
 }
 
 /** `28 runs: 13 need attention (9 failed, 4 crashed), 15 completed`. */
-export function countOf(runs: readonly Pick<RunRow, 'status'>[]): string {
-  const counts = new Map<string, { many: number; waits: boolean }>();
-  for (const { status } of runs) {
-    const word = lookOf(status).word;
-    counts.set(word, { many: 1 + (counts.get(word)?.many ?? 0), waits: needsAttention(status) });
-  }
-  const all = [...counts].map(([word, { many, waits }]) => ({ many, word, waits }));
-  const words = (some: typeof all): string => some.map(({ many, word }) => `${many} ${word}`).join(', ');
-  const waiting = all.filter(({ waits }) => waits);
-  const many = waiting.reduce((sum, one) => sum + one.many, 0);
+export function countOf(
+  runs: readonly (Pick<RunRow, 'status' | 'needs_attention'> & Partial<Pick<RunRow, 'dismissed'>>)[],
+): string {
+  const words = (some: typeof runs): string => {
+    const counts = new Map<string, number>();
+    for (const { status, dismissed } of some) {
+      const word = `${lookOf(status).word}${dismissed === true ? ' and dismissed' : ''}`;
+      counts.set(word, 1 + (counts.get(word) ?? 0));
+    }
+    return [...counts].map(([word, many]) => `${many} ${word}`).join(', ');
+  };
+  const waiting = runs.filter((run) => run.needs_attention);
+  const many = waiting.length;
   const first =
     many === 0
       ? 'none needs attention'
       : `${many} ${many === 1 ? 'needs' : 'need'} attention (${words(waiting)})`;
-  const others = words(all.filter(({ waits }) => !waits));
+  const others = words(runs.filter((run) => !run.needs_attention));
   return `${countedItems(runs.length, 'run')}: ${[first, others].filter((one) => one !== '').join(', ')}`;
 }
 

@@ -48,7 +48,7 @@ export const scheduleVerbs: Group = {
         'when no worker ran at a time: one run for all of them (once, the default), or none (skip)',
       ).choices(missedRules),
       priorityOption(),
-      ...passedOptions(),
+      ...passedOptions(['name']),
       runsdir(),
       dbOption(),
       json(),

@@ -23,7 +23,8 @@ import { columns, painter } from './report/run.ts';
 import { type SubmitOptions, submitRequestOf } from './submit.ts';
 import type { VerbResult } from './verb.ts';
 
-type ScheduleOptions = Omit<SubmitOptions, 'key' | 'notBefore' | 'inOrder' | 'quiet'> & {
+type ScheduleOptions = Omit<SubmitOptions, 'key' | 'notBefore' | 'inOrder' | 'quiet' | 'name'> & {
+  readonly name?: string;
   readonly zone?: string;
   readonly missed?: MissedRule;
 };
@@ -38,8 +39,8 @@ export async function scheduleCommand(
   if (cron === undefined || source === undefined) return incomplete(cron);
   const view = await openView(options, io);
   const runsDir = runsDirOf(options, io);
-  const { flags, vars, strict, allowDirty, notify, priority } = submitRequestOf([source], options);
-  const { name, zone, missed = 'once' } = options;
+  const { name, zone, missed = 'once', ...its } = options;
+  const { flags, vars, strict, allowDirty, notify, priority } = submitRequestOf([source], its);
   const request = { flags, vars, strict, allowDirty, notify, priority, cron, source, name, zone, missed };
   // A queue that cannot be opened would take none of its runs.
   const made = await withQueue(options, io, () => createSchedule(request, { ...io, runsDir }));

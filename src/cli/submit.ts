@@ -16,7 +16,6 @@ export type SubmitOptions = QueuePlace & { readonly [K in SettingName]?: TypedFl
   readonly priority?: number;
   readonly notBefore?: string;
   readonly key?: string;
-  readonly name?: string;
   readonly inOrder?: boolean;
   readonly var?: Readonly<Record<string, string>>;
   readonly strict?: boolean;
@@ -61,7 +60,6 @@ export const submitRequestOf = (names: readonly string[], options: SubmitOptions
   priority: options.priority ?? 0,
   notBefore: options.notBefore,
   key: options.key,
-  name: options.name,
   inOrder: options.inOrder === true,
 });
 

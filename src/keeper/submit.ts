@@ -32,8 +32,6 @@ export type SubmitRequest = {
   readonly notBefore?: string | undefined;
   /** The run id; by default a new one. */
   readonly key?: string | undefined;
-  /** For people; by default the title of the run. */
-  readonly name?: string | undefined;
   /** Each run begins when the one before it has left the queue. */
   readonly inOrder: boolean;
 };
@@ -91,7 +89,7 @@ export async function checkedJobs(request: SubmitRequest, host: SubmitHost): Pro
 }
 
 /** What several runs cannot share. */
-function onlyForOne({ key, name }: SubmitRequest, many: number): Refusal | undefined {
+function onlyForOne({ key, flags: { name } }: SubmitRequest, many: number): Refusal | undefined {
   const flag = key !== undefined ? '--key' : name !== undefined ? '--name' : undefined;
   if (many < 2 || flag === undefined) return undefined;
   return refused(
@@ -145,7 +143,7 @@ async function checkedRun(
   const words = [...variableWords(vars, graph, cwd), ...wordsOf(given.flags, cwd)];
   const run = [named, ...words, ...flagWords({ strict, allow_dirty: allowDirty, notify })];
   return {
-    title: request.name ?? titleIn(graph?.settings.label ?? '', start.inputs.files['spec'], spec ?? named),
+    title: flags.name ?? titleIn(graph?.settings.label ?? '', start.inputs.files['spec'], spec ?? named),
     labels: [...new Set(flags.labels)].sort(),
     request: { cwd, run, resume: flagWords({ notify }) },
     warnings: given.warnings,

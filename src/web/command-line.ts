@@ -8,10 +8,13 @@ export const resumeArguments = (run: string, { limits, ...flags }: ResumeBody): 
   ...flagWords({ ...flags, ...limits }),
 ];
 
-export const forkArguments = (run: string, { at, before, note, set = {} }: ForkBody): readonly string[] => [
+export const forkArguments = (
+  run: string,
+  { at, before, note, name, set = {} }: ForkBody,
+): readonly string[] => [
   'fork',
   run,
-  ...flagWords({ at, before, note }),
+  ...flagWords({ at, before, note, name }),
   ...Object.entries(set).map(([name, text]) => `--set=${name}=${text}`),
 ];
 

@@ -7,7 +7,7 @@ import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
 import { longestNote } from '../core/records/note.ts';
 import { longestAnswer } from '../core/records/question.ts';
-import { flagText, limitsSchema, pathText, startBodySchema } from './start-contract.ts';
+import { flagText, limitsSchema, pathText, settingSchema, startBodySchema } from './start-contract.ts';
 
 /** Every answer with a status of 400 or more. */
 export const apiErrorSchema = once(() =>
@@ -51,6 +51,8 @@ export const folderFilesSchema = once(() =>
 );
 
 export type FolderFiles = z.infer<ReturnType<typeof folderFilesSchema>>;
+
+export const dismissBodySchema = once(() => z.strictObject({}));
 
 export const stopBodySchema = once(() =>
   z.strictObject({
@@ -116,6 +118,7 @@ export const forkBodySchema = once(() =>
       .exactOptional()
       .describe('Texts for attributes of nodes, by `NODE.ATTRIBUTE`, as `--set`; files cannot be named'),
     note: z.string().max(longestNote).exactOptional().describe('For the first agent of the new run'),
+    name: settingSchema('name', flagText()),
   }),
 );
 export type ForkBody = z.infer<ReturnType<typeof forkBodySchema>>;

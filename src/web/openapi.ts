@@ -38,6 +38,7 @@ const named = {
   AnswerBody: contract.answerBodySchema,
   SteerBody: contract.steerBodySchema,
   StopBody: contract.stopBodySchema,
+  DismissBody: contract.dismissBodySchema,
   ResumeBody: contract.resumeBodySchema,
   ForkBody: contract.forkBodySchema,
   ReplayBody: contract.replayBodySchema,
@@ -49,6 +50,7 @@ const named = {
   StopReport: answers.stopReportSchema,
   RemovalReport: answers.removalReportSchema,
   Estimate: estimateSchema,
+  DismissReport: answers.dismissReportSchema,
   DeliveryReport: answers.deliveryReportSchema,
 } as const;
 

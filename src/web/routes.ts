@@ -238,6 +238,14 @@ export const routes = {
     body: contract.steerBodySchema,
     answers: answers.steerReportSchema,
   },
+  dismiss: {
+    method: 'post',
+    path: '/api/v1/runs/:id/dismiss',
+    about: 'Take a run out of those that need attention, until something happens to it',
+    params: run,
+    body: contract.dismissBodySchema,
+    answers: answers.dismissReportSchema,
+  },
   stop: {
     method: 'post',
     path: '/api/v1/runs/:id/stop',

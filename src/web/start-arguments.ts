@@ -7,13 +7,13 @@ import type { StartBody } from './start-contract.ts';
 export function settingsGiven(
   body: Pick<StartBody, 'limits'> & { readonly [K in PlainSetting]?: string },
 ): readonly (readonly [SettingName, string | number])[] {
-  const { agent, model, effort, fidelity, sandbox, holdout_from, limits } = body;
-  const all = { agent, model, effort, fidelity, sandbox, holdout_from, ...limits };
-  return Object.entries(all).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name as SettingName, value] as const],
+  const { name, agent, model, effort, fidelity, sandbox, holdout_from, limits } = body;
+  const all = { name, agent, model, effort, fidelity, sandbox, holdout_from, ...limits };
+  return Object.entries(all).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key as SettingName, value] as const],
   );
 }
-type PlainSetting = 'agent' | 'model' | 'effort' | 'fidelity' | 'sandbox' | 'holdout_from';
+type PlainSetting = 'name' | 'agent' | 'model' | 'effort' | 'fidelity' | 'sandbox' | 'holdout_from';
 
 /** `texts`: the files of the texts, by variable. */
 export const startArguments = (

@@ -19,7 +19,7 @@ const variableName = once(() =>
 );
 
 /** A setting as a request has it. */
-function settingSchema<Z extends z.ZodType>(name: SettingName, plain: Z) {
+export function settingSchema<Z extends z.ZodType>(name: SettingName, plain: Z) {
   const spec: AttributeSpec = runSettings[name];
   if (spec.http !== true) throw new Error(`Internal: ${name} cannot be set over HTTP`);
   return plain
@@ -46,6 +46,7 @@ export const limitsSchema = once(() =>
 
 /** The settings of a new run that are no limits; `test/web/settings.test.ts` compares them with the table. */
 const plainSettings = () => ({
+  name: settingSchema('name', flagText()),
   agent: settingSchema('agent', flagText()),
   model: settingSchema('model', flagText()),
   effort: settingSchema('effort', flagText()),

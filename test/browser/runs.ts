@@ -25,6 +25,7 @@ const plain: RunRow = {
   status: 'completed',
   waiting: null,
   needs_attention: false,
+  dismissed: false,
   headline: '',
   reason: '',
   started_at: iso(started),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { countOf } from '../../src/cli/runs.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
-import { nextOf } from '../../src/run/next-command.ts';
+import { needsAttention, nextOf } from '../../src/run/next-command.ts';
 import type { RunSummary } from '../../src/run/summary.ts';
 
 const plain = { offline: false, pipeline: 'p.dot', cause: undefined };
@@ -100,5 +100,5 @@ test.for<readonly [readonly RunSummary['status'][], string]>([
     '6 runs: 3 need attention (2 failed, 1 suspended), 1 running, 2 completed',
   ],
 ])('runs that are %s are counted as: %s', ([stands, words]) =>
-  expect(countOf(stands.map((status) => ({ status })))).toBe(words),
+  expect(countOf(stands.map((status) => ({ status, needs_attention: needsAttention(status) })))).toBe(words),
 );

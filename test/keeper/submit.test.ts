@@ -94,6 +94,7 @@ test('flags are passed on as they were typed, those with paths as absolute ones'
       `--var=spec=${join(top, 'specs/b.md')}`,
       ...['--max-wall=2h', '--env-pass=A,B', `--prices=${join(top, 'prices.json')}`, '--agent=codex'],
       ...['--label=night', '--label=big', '--strict', '--allow-dirty', '--notify=say done'],
+      '--name=my-run',
     ].toSorted(),
   );
   expect(one?.job.request.resume).toEqual(['--notify=say done']);
@@ -137,7 +138,7 @@ test.for<[string, readonly string[], Flags, string]>([
   ['a price file that is missing', ['mine.dot'], { prices: 'none.json' }, 'cannot be read'],
   ['a limit that is none', ['mine.dot'], { maxWall: 'soon' }, '--max-wall soon'],
   ['a label out of form', ['mine.dot'], { label: 'a b' }, 'is not a label'],
-  ['a name out of form', ['mine.dot'], { name: 'a b' }, 'It must be'],
+  ['a name out of form', ['mine.dot'], { name: 'a\nb' }, 'has a line end'],
   ['a priority beyond the bounds', ['mine.dot'], { priority: 1000 }, 'from -999 to 999'],
   ['a time that has passed', ['mine.dot'], { notBefore: '2020-01-01T00:00:00Z' }, 'has passed'],
   ['a time that never comes', ['mine.dot'], { notBefore: '2026-02-30T00:00:00Z' }, 'never comes'],

@@ -9,6 +9,7 @@ export const madeRow = (facts: Partial<RunRow> = {}): RunRow => ({
   status: 'completed',
   waiting: null,
   needs_attention: false,
+  dismissed: false,
   headline: '',
   reason: '',
   started_at: '2026-11-26T10:00:00Z',

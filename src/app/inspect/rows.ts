@@ -14,12 +14,13 @@ import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { agentBefore } from '../../run/agent-before.ts';
-import { deliveryOf, editedFile, firstCommand, needsAttention, nextOf } from '../../run/next-command.ts';
+import { deliveryOf, editedFile, firstCommand, nextOf } from '../../run/next-command.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import { isRun, jsonOf, namedRun } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
+import { attentionOf } from './attention.ts';
 import { headlineOf } from './headline.ts';
 import { nodesWords, type OpenBranches, openBranchesIn } from './open-branches.ts';
 import { latestBegan, latestToolState, progressIn } from './progress.ts';
@@ -34,7 +35,7 @@ export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'>;
 
 const startSchema = once(() =>
   manifestSchema().pick({
-    ...{ run_id: true, pipeline_path: true, pipeline_file: true, pipeline: true },
+    ...{ run_id: true, name: true, pipeline_path: true, pipeline_file: true, pipeline: true },
     ...{ variables: true, agent: true },
     ...{ git: true, workdir_kind: true, original_workdir: true, replay_of: true },
   }),
@@ -49,6 +50,8 @@ const standingSchema = once(() =>
     context: z.custom<Context>((value) => typeof value === 'object' && value !== null).catch({}),
   }),
 );
+
+const noStanding = { at: '', steps: 0, context: {}, parked: undefined };
 
 const madeSchema = once(() =>
   z.object({
@@ -98,7 +101,7 @@ function unreadableRow(name: string, dir: string, error: unknown): RunRow {
   if (reason === undefined) throw error;
   return {
     ...{ run_id: name, title: name, pipeline: '', status: 'unreadable', waiting: null },
-    ...{ needs_attention: true },
+    ...{ needs_attention: true, dismissed: false },
     ...{
       headline: reason.slice(0, 300),
       reason,
@@ -135,12 +138,7 @@ async function readRow(
 ): Promise<ReadRow> {
   const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock, reader);
   const start = startSchema().safeParse(manifest).data;
-  const standing = standingSchema().safeParse(checkpoint).data ?? {
-    at: '',
-    steps: 0,
-    context: {},
-    parked: undefined,
-  };
+  const standing = standingSchema().safeParse(checkpoint).data ?? noStanding;
   const progress =
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
   const made = hasSucceeded(summary.status) ? madeIn(dir) : { commits: [] };
@@ -169,14 +167,14 @@ async function readRow(
     unjudged: made.evidence?.unjudged,
     steps: standing.steps,
   });
+  const attention = attentionOf({ dir, status: summary.status, question, at: standing.at });
   const row: RunRow = {
     ...recordedIn(summary),
     run_id: name,
     title: start === undefined ? basename(summary.pipeline) || name : await titleOf(dir, start, graphs),
     waiting,
     ...pipelineFileOf(summary, start),
-    // A branch may ask while others run.
-    needs_attention: needsAttention(summary.status) || question?.answer === null,
+    ...attention,
     headline: headline.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300),
     ended_at: summary.status === 'running' || standing.at === '' ? null : standing.at,
     elapsed_ms: elapsedOf(summary, standing.at, host),
@@ -192,7 +190,12 @@ async function readRow(
       delivered === false ? start : undefined,
       host,
     ),
-    acts: actsOf(summary, question, { steps: standing.steps, commits, agents: start?.agent.name !== '' }),
+    acts: actsOf(summary, question, {
+      steps: standing.steps,
+      commits,
+      agents: start?.agent.name !== '',
+      ...attention,
+    }),
     run_dir: dir,
   };
   return { row, ...ends };
@@ -277,14 +280,21 @@ function agentIn(reader: RunReader, failed: string): string | undefined {
   return history.ok ? agentBefore(history.records, failed) : undefined;
 }
 
+type ActFacts = Pick<RunRow, 'needs_attention'> & {
+  readonly steps: number;
+  readonly commits: number;
+  readonly agents: boolean;
+};
+
 function actsOf(
   { status, nextNode }: RunSummary,
   question: RunRow['question'],
-  { steps, commits, agents }: { readonly steps: number; readonly commits: number; readonly agents: boolean },
+  { steps, commits, agents, needs_attention }: ActFacts,
 ): RunRow['acts'] {
   const steer = agents ? (['steer'] as const) : [];
   const answer = question?.answer === null ? (['answer'] as const) : [];
-  if (status === 'running') return [...answer, ...steer, 'stop'];
+  const dismiss = needs_attention ? (['dismiss'] as const) : [];
+  if (status === 'running') return [...answer, ...steer, 'stop', ...dismiss];
   if (status === 'unreadable') return ['remove'];
   const resumes = status !== 'completed' && nextNode !== '';
   return [
@@ -293,6 +303,7 @@ function actsOf(
     ...(steps > 0 ? (['fork'] as const) : []),
     ...(commits > 0 ? (['deliver'] as const) : []),
     ...(steps > 0 ? (['replay'] as const) : []),
+    ...dismiss,
     'remove',
   ];
 }

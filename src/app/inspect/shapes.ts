@@ -62,7 +62,9 @@ export const runRowSchema = once(() =>
     run_id: z.string(),
     title: z
       .string()
-      .describe("The pipeline's label, else the first heading of its spec, else the name of the file"),
+      .describe(
+        "Its name, else the pipeline's label, the first heading of its spec, or the name of the file",
+      ),
     pipeline: z.string().describe('Path of the pipeline file, as the user typed it'),
     pipeline_file: z.string().exactOptional().describe('Its absolute path, where `pipeline` is relative'),
     status: z.enum([
@@ -77,6 +79,9 @@ export const runRowSchema = once(() =>
     ]),
     waiting: waiting(),
     needs_attention: z.boolean(),
+    dismissed: z
+      .boolean()
+      .describe('A person has dismissed it from those that need attention, and nothing has happened since'),
     headline: z
       .string()
       .describe('What one needs to know first: what runs now, why it failed, or what it has made'),
@@ -104,7 +109,7 @@ export const runRowSchema = once(() =>
     questions: z.array(openQuestionSchema()).describe('All that it asks: each branch may ask'),
     next: z.string().describe('The command to run next; empty if there is none'),
     acts: z
-      .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver', 'replay', 'remove']))
+      .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver', 'replay', 'dismiss', 'remove']))
       .describe('What can be done with it now'),
     run_dir: z.string(),
   }),

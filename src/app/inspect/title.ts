@@ -9,14 +9,15 @@ import { manifestJson, runIds } from '../../run/runs.ts';
 import { storedGraph } from '../read-pipeline.ts';
 
 type RecordedText = Pick<Manifest, 'pipeline' | 'pipeline_path'>;
-type TitledRun = RecordedText & Pick<Manifest, 'variables'>;
+type TitledRun = RecordedText & Pick<Manifest, 'variables'> & { readonly name?: string | undefined };
 export type Graphs = (run: RecordedText) => Graph | undefined;
 
 /** Characters of a spec that are searched for its heading. */
 const searched = 16 * 1024;
 
-/** The pipeline's label, else the first heading of its spec, else the name of the file. */
+/** The name that it was given, else the pipeline's label, the first heading of its spec, or the name of the file. */
 export async function titleOf(runDir: string, run: TitledRun, graphs: Graphs = storedGraph): Promise<string> {
+  if (run.name !== undefined) return oneLineOf(run.name);
   const hash = run.variables['spec']?.file?.sha256;
   const spec = hash === undefined ? undefined : storedText(runDir, hash);
   return titleIn(recordedFacts(run, graphs).label, spec, run.pipeline_path);
@@ -39,7 +40,7 @@ export function titleIn(label: string, spec: string | undefined, pipelinePath: s
 }
 
 const titledSchema = once(() =>
-  manifestSchema().pick({ pipeline: true, pipeline_path: true, variables: true }),
+  manifestSchema().pick({ pipeline: true, pipeline_path: true, variables: true, name: true }),
 );
 
 /** The titles of all runs in a directory whose manifest can be read. */

@@ -67,6 +67,7 @@ export type RunTerms = {
     | 'env_pass'
     | 'secrets'
     | 'labels'
+    | 'name'
     | 'auto_answers'
   >;
 };
@@ -121,6 +122,8 @@ export async function termsOf(
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
       ...keptSecrets(env, before),
       ...(labels === undefined ? {} : { labels }),
+      // A fork has the name that it is given: that of the other run would be ambiguous.
+      ...(flags.name === undefined ? {} : { name: flags.name }),
       ...answers,
     },
   };

@@ -193,6 +193,7 @@ export const manifestSchema = once(() =>
     holdout: holdoutSchema().exactOptional().describe('The holdout, if there is one'),
     env_pass: z.array(z.string()),
     secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
+    name: z.string().exactOptional().describe('That a user gave the run, for people'),
     labels: z
       .array(z.string())
       .exactOptional()

@@ -8,6 +8,7 @@ import {
   type AttributeTable,
   attr,
   label,
+  nameForPeople,
   type Settings,
   trimmed,
   word,
@@ -58,6 +59,14 @@ export const runSettings = {
     http: true,
     title: 'What agents know of the run',
     example: 'compact',
+  }),
+  name: attr(nameForPeople(), 'The name of the run, shown as its title.', {
+    flag: '--name <text>',
+    help: 'name of the run, shown as its title',
+    title: 'Name',
+    unset: "the pipeline's label, else the heading of its spec, else the name of its file",
+    http: true,
+    example: 'nightly build',
   }),
   labels: attr(label(), 'Labels of the run: caps and workers of a queue may be for one.', {
     flag: '--label <word>',

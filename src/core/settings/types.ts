@@ -97,6 +97,15 @@ export const text = (): AttributeType<string> => type('a text', 'text', (v) => y
 export const trimmed = (wants = 'a text'): AttributeType<string> =>
   type(wants, 'name', (v) => yes(v.text.trim()));
 
+/** A name for people. */
+export const nameForPeople = (most = 200): AttributeType<string> =>
+  type(`one line of at most ${most} characters`, 'nightly build', (v) => {
+    const name = v.text.trim();
+    if (name === '') return no('is blank');
+    if (/[\p{Cc}\u2028\u2029]/u.test(name)) return no('has a line end or a control character');
+    return name.length <= most ? yes(name) : no(`has more than ${most} characters`);
+  });
+
 /** A text as an author wrote it, and with its type: `3` is a number. */
 export const scalar = (): AttributeType<{
   readonly text: string;

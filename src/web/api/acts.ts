@@ -4,6 +4,7 @@ import { commandFor, placeWords, recordAct } from '../../app/acts.ts';
 import type { StartReport } from '../../app/answers.ts';
 import { deliverRun } from '../../app/deliver.ts';
 import { problemOfStart, reportOfStart } from '../../app/detach.ts';
+import { dismissRun } from '../../app/dismiss-run.ts';
 import { removableRun, removeRun } from '../../app/remove-run.ts';
 import { reportOfStop, stopRun } from '../../app/stop.ts';
 import type { Json } from '../../core/json.ts';
@@ -14,13 +15,21 @@ import { type Handlers, problem, refusal, type Web } from '../web.ts';
 /** Milliseconds that an answer waits for a run to stop. */
 const stopMs = 2000;
 
-export const actsApi: Pick<Handlers, 'stop' | 'resume' | 'fork' | 'replay' | 'remove' | 'deliver'> = {
+export const actsApi: Pick<
+  Handlers,
+  'dismiss' | 'stop' | 'resume' | 'fork' | 'replay' | 'remove' | 'deliver'
+> = {
   stop: async ({ web, run, body: { after_node: afterNode } }) => {
     const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, afterNode, timeoutMs: stopMs });
     web.runs.expect(run.id);
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
     return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web, afterNode);
+  },
+  dismiss: async ({ web, run }) => {
+    const done = await dismissRun(run.dir, who, web);
+    web.runs.expect(run.id);
+    return 'problems' in done ? refusal(done) : done;
   },
   resume: async ({ web, run, body }) => {
     const argv = [...resumeArguments(run.id, body), ...placeWords(web.runsDir, web.cwd)];

@@ -3,6 +3,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { api, requestMessage } from '../api.ts';
 import { server } from '../store.ts';
+import { DismissButton } from './dismiss.tsx';
 
 /** The dialog that is open, and for which run. `at` is where a fork begins. */
 export const openDialog = signal<{
@@ -90,6 +91,7 @@ export function ActButtons({ run }: { run: RunRow }) {
         </button>
       )}
       <MoreActs run={run} />
+      <DismissButton run={run} />
       <span role="status" class="said">
         {answer.value.status === run.status && answer.value.text}
       </span>

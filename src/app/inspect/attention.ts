@@ -1,0 +1,25 @@
+/** Whether a run needs attention, or a person has dismissed it. */
+import { needsAttention } from '../../run/next-command.ts';
+import { readActs } from '../acts.ts';
+import type { RunRow } from './shapes.ts';
+
+/** What a run was when it was dismissed. */
+type Standing = Pick<RunRow, 'status' | 'question'> & {
+  readonly dir: string;
+  /** Of its latest record. */
+  readonly at: string;
+};
+
+/** A branch may ask while others run. What is newer than the dismissal undoes it: a record, another status or act. */
+export function attentionOf({
+  dir,
+  status,
+  question,
+  at,
+}: Standing): Pick<RunRow, 'needs_attention' | 'dismissed'> {
+  const needs = needsAttention(status) || question?.answer === null;
+  if (!needs) return { needs_attention: false, dismissed: false };
+  const last = readActs(dir).at(-1);
+  const dismissed = last?.what === 'dismiss' && last['status'] === status && last.at >= at;
+  return { needs_attention: !dismissed, dismissed };
+}
