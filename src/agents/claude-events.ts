@@ -4,7 +4,7 @@ import { reportedNumberSchema } from '../core/budget/usage.ts';
 import type { AgentAction } from '../core/contracts/agent.ts';
 import type { Json } from '../core/json.ts';
 import { once } from '../core/once.ts';
-import { jsonLine } from './program/view.ts';
+import { jsonLine } from './program/lines.ts';
 
 const blockSchema = once(() =>
   z.looseObject({
@@ -19,7 +19,8 @@ const blockSchema = once(() =>
   }),
 );
 const tokens = once(() => reportedNumberSchema().nullable().optional().catch(undefined));
-const numbersSchema = once(() =>
+/** What a message of it reports of its tokens. */
+export const claudeNumbersSchema = once(() =>
   z.looseObject({
     input_tokens: tokens(),
     cache_creation_input_tokens: tokens(),
@@ -45,7 +46,7 @@ const lineSchema = once(() =>
       .looseObject({
         id: z.string().optional().catch(undefined),
         content: z.union([z.string(), z.array(blockSchema())]).optional(),
-        usage: numbersSchema().optional().catch(undefined),
+        usage: claudeNumbersSchema().optional().catch(undefined),
       })
       .optional()
       .catch(undefined),
@@ -55,7 +56,7 @@ const lineSchema = once(() =>
     result: z.string().optional(),
     errors: z.array(z.string()).optional().catch(undefined),
     total_cost_usd: reportedNumberSchema().optional().catch(undefined),
-    usage: numbersSchema().optional().catch(undefined),
+    usage: claudeNumbersSchema().optional().catch(undefined),
     modelUsage: z.record(z.string(), ofModelSchema()).optional().catch(undefined),
     structured_output: z.json().optional(),
     permission_denials: z
@@ -188,7 +189,7 @@ class EventReader implements ClaudeEvents {
     if (line.message?.usage !== undefined) {
       const id = line.message.id ?? `${this.#messages.size}`;
       const before = this.#messages.get(id)?.outputTokens;
-      const now = tokensIn(line.message.usage);
+      const now = claudeTokensIn(line.message.usage);
       this.#messages.set(id, now);
       if (before !== now.outputTokens) this.#on.used?.();
     }
@@ -203,7 +204,7 @@ class EventReader implements ClaudeEvents {
       this.#offered = (block.input ?? {}) as Json; // parsed from JSON
       return;
     }
-    const action = actionOf(block.name ?? '', block.input ?? {});
+    const action = claudeActionOf(block.name ?? '', block.input ?? {});
     if (block.id !== undefined) this.#calls.set(block.id, action);
     if (action.action === 'command') this.#on.onText(`$ ${action.detail}\n`, 'reasoning');
   }
@@ -220,7 +221,10 @@ class EventReader implements ClaudeEvents {
 const blocksOf = (line: Line): readonly Block[] =>
   Array.isArray(line.message?.content) ? line.message.content : [];
 
-function tokensIn(usage: z.infer<ReturnType<typeof numbersSchema>> | undefined): ClaudeTokens {
+/** The tokens of all input together, those of the cache, and of the output. */
+export function claudeTokensIn(
+  usage: z.infer<ReturnType<typeof claudeNumbersSchema>> | undefined,
+): ClaudeTokens {
   const input = [usage?.input_tokens, usage?.cache_creation_input_tokens, usage?.cache_read_input_tokens];
   return {
     inputTokens: usage?.input_tokens == null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
@@ -232,9 +236,9 @@ function tokensIn(usage: z.infer<ReturnType<typeof numbersSchema>> | undefined):
 /** `usage` has only its own turns; the agents that it starts, other models and answers that were cut are only in
  *  `modelUsage`, as they are in the cost. */
 function tokensOfAll({ usage, modelUsage = {} }: Line): ClaudeTokens {
-  const own = tokensIn(usage);
+  const own = claudeTokensIn(usage);
   const each = Object.values(modelUsage).map((of) =>
-    tokensIn({
+    claudeTokensIn({
       input_tokens: of.inputTokens,
       cache_creation_input_tokens: of.cacheCreationInputTokens,
       cache_read_input_tokens: of.cacheReadInputTokens,
@@ -263,13 +267,13 @@ function resultOf(line: Line): ClaudeResult {
     costUsd: line.total_cost_usd ?? null,
     denied: (line.permission_denials ?? []).map(({ tool_name: tool, tool_input }) => ({
       tool,
-      action: { ...actionOf(tool, tool_input ?? {}), status: 'denied' },
+      action: { ...claudeActionOf(tool, tool_input ?? {}), status: 'denied' },
     })),
   };
 }
 
 /** A call of one of its tools, in our words. */
-function actionOf(name: string, input: Readonly<Record<string, unknown>>): AgentAction {
+export function claudeActionOf(name: string, input: Readonly<Record<string, unknown>>): AgentAction {
   const text = (key: string): string => (typeof input[key] === 'string' ? input[key] : '');
   const identity = `${name} ${JSON.stringify(input)}`;
   const status = 'started';

@@ -17,6 +17,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type ClaudeEvents, claudeEvents, type DeniedCall } from './claude-events.ts';
 import { claudeEnding, claudeFailure } from './claude-failure.ts';
+import { claudeSession } from './claude-session.ts';
 import { type ClaudeSettings, claudeHome, readClaudeSettings } from './claude-settings.ts';
 import { showURL } from './openai/settings.ts';
 import { holderOf, loginIn } from './program/account.ts';
@@ -123,6 +124,7 @@ async function launchOf(
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
     },
     events: (text) => events.line(text),
+    steps: claudeSession(),
     finished: () => events.over,
     session,
     // Its first line names the model.

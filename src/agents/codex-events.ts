@@ -5,7 +5,7 @@ import type { AgentAction } from '../core/contracts/agent.ts';
 import { once } from '../core/once.ts';
 import type { FailureClass, Park, ParkKind } from '../core/outcome.ts';
 import { classOfStatus, parkOf, waitNamed } from './program/failure.ts';
-import { jsonLine } from './program/view.ts';
+import { jsonLine } from './program/lines.ts';
 
 const itemSchema = once(() =>
   z.looseObject({
@@ -21,7 +21,8 @@ const itemSchema = once(() =>
     status: z.string().optional(),
   }),
 );
-const usageSchema = once(() =>
+/** What a turn of it reports of its tokens. */
+export const codexUsageSchema = once(() =>
   z.looseObject({
     input_tokens: reportedNumberSchema(),
     output_tokens: reportedNumberSchema(),
@@ -30,16 +31,18 @@ const usageSchema = once(() =>
   }),
 );
 const countSchema = once(() =>
-  z.looseObject({ payload: z.looseObject({ info: z.looseObject({ total_token_usage: usageSchema() }) }) }),
+  z.looseObject({
+    payload: z.looseObject({ info: z.looseObject({ total_token_usage: codexUsageSchema() }) }),
+  }),
 );
-type CodexUsage = z.infer<ReturnType<typeof usageSchema>>;
+type CodexUsage = z.infer<ReturnType<typeof codexUsageSchema>>;
 
 const eventSchema = once(() =>
   z.looseObject({
     type: z.string(),
     thread_id: z.string().optional().catch(undefined),
     item: itemSchema().optional(),
-    usage: usageSchema().optional().catch(undefined),
+    usage: codexUsageSchema().optional().catch(undefined),
     message: z.string().optional(),
     error: z.looseObject({ message: z.string().optional() }).nullable().optional(),
   }),

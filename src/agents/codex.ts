@@ -17,6 +17,7 @@ import type { Environment } from '../core/contracts/process.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure, codexUsageIn } from './codex-events.ts';
+import { codexSession } from './codex-session.ts';
 import { type CodexSettings, codexHome, readCodexSettings } from './codex-settings.ts';
 import { codexArgv, isTemporary, readScopeOf } from './codex-words.ts';
 import { showURL } from './openai/settings.ts';
@@ -143,7 +144,9 @@ async function launchOf(
       stdin: `${task.prompt}\n\n${answerRequest}\n`,
       ...place.given,
     },
-    ...((settings.json ?? modern) ? { events: events.line, finished: () => events.turn === 'over' } : {}),
+    ...((settings.json ?? modern)
+      ? { events: events.line, steps: codexSession(), finished: () => events.turn === 'over' }
+      : {}),
     cleanUp: place.leave,
     session,
     asked: () => events.turn !== undefined,

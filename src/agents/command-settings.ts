@@ -83,7 +83,7 @@ export type CommandSettings = ProgramSettings & {
 };
 
 /** Where what the program is given and gives lies, absolute. */
-export type CommandFiles = Readonly<Record<'prompt' | 'response' | 'schema' | 'usage', string>>;
+export type CommandFiles = Readonly<Record<'prompt' | 'response' | 'schema' | 'usage' | 'session', string>>;
 
 /** Linux takes no longer word on a command line. */
 const longestWord = 128 * 1024 - 1;

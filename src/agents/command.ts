@@ -19,6 +19,7 @@ import type { Exit } from '../core/contracts/process.ts';
 import { agentOutcomes } from '../core/outcome.ts';
 import { namedLiterals, type OutcomeWords } from '../core/own-words.ts';
 import { removeNow } from '../platform/files/write.ts';
+import { commandSession, commandSessionName } from './command-session.ts';
 import { type CommandFiles, type CommandSettings, readCommandSettings } from './command-settings.ts';
 import { readUsage } from './command-usage.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
@@ -46,6 +47,7 @@ export function commandAgent(options: CommandOptions): Agent {
         response: join(task.nodeDir, 'response.md'),
         schema: join(task.nodeDir, 'command.schema.json'),
         usage: join(task.nodeDir, usageName),
+        session: join(task.nodeDir, commandSessionName),
       };
       return runProgram(
         {
@@ -56,7 +58,7 @@ export function commandAgent(options: CommandOptions): Agent {
           env,
           clock,
           readSettings: () => settingsFor(task, files, options),
-          prepare: async (_, settings) => launchOf(task, settings, files),
+          prepare: async (_, settings) => launchOf(task, settings, files, clock),
         },
         task,
         signal,
@@ -65,9 +67,11 @@ export function commandAgent(options: CommandOptions): Agent {
   };
 }
 
-function launchOf(task: AgentTask, settings: Settings, files: CommandFiles): Launch {
-  // What an earlier attempt has used is not this one's.
+function launchOf(task: AgentTask, settings: Settings, files: CommandFiles, clock: Clock): Launch {
+  // What an earlier attempt has used and done is not this one's.
   removeNow(files.usage);
+  removeNow(files.session);
+  const session = commandSession(task, settings.model, clock);
   const schema = settings.responseFormat === 'text' ? task.schema?.schema : undefined;
   return {
     artifacts: {
@@ -83,6 +87,7 @@ function launchOf(task: AgentTask, settings: Settings, files: CommandFiles): Lau
         FACTORY_RESPONSE_FILE: files.response,
         FACTORY_SCHEMA_FILE: files.schema,
         FACTORY_USAGE_FILE: files.usage,
+        FACTORY_SESSION_FILE: files.session,
         FACTORY_WORKSPACE: task.workspace,
         FACTORY_NODE_DIR: task.nodeDir,
         FACTORY_MODEL: settings.model ?? '',
@@ -93,9 +98,11 @@ function launchOf(task: AgentTask, settings: Settings, files: CommandFiles): Lau
       home: settings.home,
       network: settings.network,
       unread: { hidden: settings.hidden },
+      grows: { name: commandSessionName, onText: session.push },
       ...(settings.promptVia === 'stdin' ? { stdin: settings.prompt } : {}),
     },
     async result(exit) {
+      await session.keep();
       const inFile = settings.responseVia === 'auto' || settings.responseVia === 'file';
       const file = inFile && exit.kind !== 'cancelled' ? await readAnswerFile(files.response) : undefined;
       return {

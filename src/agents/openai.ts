@@ -11,6 +11,7 @@ import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
 import { type AskDeps, ask } from './openai/ask.ts';
 import type { Part, Request } from './openai/request.ts';
+import { inOneTurn } from './openai/session.ts';
 import {
   hiddenIn,
   keyProblem,
@@ -93,18 +94,18 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     const problem = keyProblem(settings.apiKey);
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
     const { api, loop } = readOpenaiSettings(task);
-    const deps = { task, watch, note: ledger.note, known, refused: new Set<Part>() };
+    const deps = {
+      ...{ task, watch, known, refused: new Set<Part>(), api, mask, clock: settings.clock },
+      ...{ note: ledger.note, used: () => ledger.spent().usage },
+    };
     const talked = earlierTurns(task);
     if ('report' in talked) return talked.report;
-    const { turns } = talked;
-    const request = { ...requestFor(task), ...(turns.length === 0 ? {} : { earlier: turns }) };
-    if (loop !== undefined) {
-      // Loaded only by those who use tools.
-      const { toolLoop } = await import('./openai/loop.ts');
-      const { clock } = settings;
-      return toolLoop(task, loop, request, { ...deps, api, clock, mask, used: () => ledger.spent().usage });
-    }
-    return oneAnswer(request, { ...deps, api, mask });
+    const earlier = talked.turns.length === 0 ? {} : { earlier: talked.turns };
+    const request = { ...requestFor(task), ...earlier };
+    if (loop === undefined) return oneAnswer(request, deps);
+    // Loaded only by those who use tools.
+    const { toolLoop } = await import('./openai/loop.ts');
+    return toolLoop(task, loop, request, deps);
   }
 
   function requestFor(task: AgentTask): Request {
@@ -131,11 +132,24 @@ export function openaiAgent(options: OpenaiOptions): Agent {
 /** One prompt and its answer. */
 async function oneAnswer(
   request: Request,
-  deps: AskDeps & { readonly mask: (text: string) => string },
+  deps: AskDeps & {
+    readonly mask: (text: string) => string;
+    readonly clock: Clock;
+    readonly used: () => Usage | undefined;
+  },
 ): Promise<AgentReport> {
   const { task, api, mask } = deps;
-  // Only a tool loop finds out which API a server has: one prompt is not sent twice.
-  const got = await ask(request, { ...deps, api: api === 'auto' ? 'responses' : api });
+  const got = await inOneTurn(
+    task,
+    request.model,
+    deps,
+    // Only a tool loop finds out which API a server has: one prompt is not sent twice.
+    (timed) => ask(request, { ...deps, task: timed, api: api === 'auto' ? 'responses' : api }),
+    (answered) =>
+      'answer' in answered
+        ? { text: mask(answered.answer.text), reasoning: mask(answered.answer.reasoning) }
+        : undefined,
+  );
   if ('report' in got) return lostByLength(got, request) ?? got.report;
   const { text } = got.answer;
   keepTurns(task, request.earlier ?? [], [{ by: 'model', text, items: [], calls: [] }], mask);

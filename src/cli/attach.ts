@@ -73,7 +73,7 @@ async function draw(
       if (one.kind === 'text') {
         const { node, text, channel } = one.text;
         if (channel === 'stdout' || channel === 'stderr') screen.watcher.output(node, text, channel);
-        else screen.watcher.streamed(node, text, channel);
+        else if (channel !== 'session') screen.watcher.streamed(node, text, channel);
       }
       // An event of another version is not drawn.
       const event = one.kind === 'event' ? runEventSchema().safeParse(one.record).data : undefined;

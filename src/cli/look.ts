@@ -32,9 +32,13 @@ export const lookVerbs: readonly Verb[] = [
   {
     usage: 'show [run] [node]',
     about: 'Show a run (default: the latest) with its nodes, or an execution: NODE or NODE@N',
-    examples: ['show latest verify@3'],
+    examples: ['show latest verify@3', 'show latest build --session'],
     exits: { 0: 'whatever became of the run' },
-    options: () => [...looking('print it as JSON'), dbOption()],
+    options: () => [
+      option('--session', "print the session of an execution's agent, turn by turn, also while it works"),
+      ...looking('print it as JSON'),
+      dbOption(),
+    ],
     load: async () => (await import('./show.ts')).showCommand,
   },
   {

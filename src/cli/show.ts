@@ -25,6 +25,7 @@ export type ShowOptions = {
   readonly runsdir?: string;
   readonly db?: string;
   readonly json?: boolean;
+  readonly session?: boolean;
   readonly color?: boolean;
 };
 
@@ -43,6 +44,7 @@ export async function showCommand(
   const point = node === undefined ? undefined : parsePoint(node);
   if (point !== undefined && 'problem' in point)
     return usage(point.problem, 'write NODE or NODE@N, for example factory show latest check@2');
+  if (options.session === true) return showSession(found.dir, point, options, io);
   if (options.json === true) {
     const answer =
       point === undefined
@@ -66,6 +68,29 @@ export async function showCommand(
   if ('problems' in row) return row;
   const execution = await executionViewOf(inspected, row);
   io.out(`${executionText(execution, await folderOf(found.dir, row), paint)}\n`);
+  return 0;
+}
+
+async function showSession(
+  dir: string,
+  point: { readonly node: string; readonly visit?: number | undefined } | undefined,
+  options: ShowOptions,
+  io: CliIo,
+): Promise<VerbResult> {
+  if (point === undefined)
+    return usage('--session needs a node', 'for example: factory show latest build --session');
+  // Loaded only by those who ask for it.
+  const { inspectSession } = await import('../app/inspect/session.ts');
+  const isJson = options.json === true;
+  const whole = isJson ? ({ whole: true } as const) : {};
+  const session = await inspectSession(dir, point.node, point.visit, io, { limit: 1_000_000, ...whole });
+  if ('problems' in session) return session;
+  if (isJson) io.out(`${JSON.stringify(session, null, 2)}\n`);
+  else {
+    const { sessionText } = await import('./report/session.ts');
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    io.out(`${sessionText(session, paint, io.outIsTerminal ? io.width : 160)}\n`);
+  }
   return 0;
 }
 

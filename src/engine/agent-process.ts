@@ -3,10 +3,12 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { type AgentProgram, proxyVariables, type ReadScope } from '../core/contracts/agent.ts';
+import type { Every } from '../core/contracts/clock.ts';
 import type { Exit, ProcessId, Spawn } from '../core/contracts/process.ts';
 import type { Confinement } from '../core/contracts/sandbox.ts';
 import { confinedEnvironment } from '../core/policy/confinement.ts';
 import { layout, nodeLayout } from '../core/records/layout.ts';
+import { readPart } from '../platform/files/read.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { madeInCovers } from '../platform/sandbox/bwrap.ts';
 import { unlockNodeDirectory } from '../run/node-directory.ts';
@@ -53,6 +55,8 @@ export type AgentProcess = {
   readonly marker: string;
   readonly spawned: (process: ProcessId) => Promise<void>;
   readonly beforeSpawn: () => Promise<void>;
+  /** Looks at files that grow while the program runs; without it they are read when it has ended. */
+  readonly every?: Every | undefined;
   /** Called when a secret was masked in the program's standard output. */
   readonly printedSecret?: () => void;
   /** Receives the hidden paths, and the files that the program created in their place; those are removed already. */
@@ -133,8 +137,11 @@ async function start(
 ): Promise<Exit> {
   const stdout = listener(program.onStdout);
   const stderr = listener(program.onStderr);
+  const grown = program.grows && growingText(join(agent.nodeDir, program.grows.name), program.grows.onText);
+  let stop: (() => void) | undefined;
   try {
     await agent.beforeSpawn();
+    stop = grown && agent.every?.(lookMs, () => grown.look());
     return await agent.spawn.run({
       argv: program.argv,
       cwd: program.cwd,
@@ -154,6 +161,8 @@ async function start(
       started: agent.spawned,
     });
   } finally {
+    stop?.();
+    grown?.end();
     stdout?.end();
     stderr?.end();
   }
@@ -254,6 +263,35 @@ function covering(workspace: string, hidden: readonly string[]): Pick<Confinemen
   for (const path of hidden)
     for (let at = dirname(path); at !== '.'; at = dirname(at)) above.add(join(workspace, at));
   return { covers: hidden.map((path) => join(workspace, path)), pinned: [...above].sort() };
+}
+
+/** Milliseconds between two looks at a file that grows, and bytes that are read of it at once and in all. */
+const lookMs = 250;
+const [mostAtLook, mostInAll] = [1024 * 1024, 64 * 1024 * 1024];
+
+/** What a program adds to a file, without splitting a character. A link or a pipe in its place is not read. */
+function growingText(path: string, onText: (text: string) => void): { look(): boolean; end(): void } {
+  const heard = listener(onText);
+  let at = 0;
+  const look = (): boolean => {
+    try {
+      const part = at < mostInAll ? readPart(path, at, at + mostAtLook) : undefined;
+      if (part === undefined || part.bytes.length === 0) return false;
+      at += part.bytes.length;
+      heard?.hear(part.bytes);
+      return true;
+    } catch {
+      // A file that the program locked is no reason to lose its work.
+      return false;
+    }
+  };
+  return {
+    look,
+    end() {
+      while (look());
+      heard?.end();
+    },
+  };
 }
 
 /** Decodes output as it arrives, without splitting a character. */

@@ -217,6 +217,7 @@ async function runAgentsProgram(
       const { env, mask } = secrets.forAgent(program.argv.join(' '), keys, servers);
       return { env: described(env, context), mask };
     },
+    every: run.every,
     printedSecret: secrets.printed,
     confinement(declared) {
       const confinement = confinementOf(run, node, { check: false, history: false, program: declared });

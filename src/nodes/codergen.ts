@@ -171,6 +171,7 @@ function taskOf(
       watch.acted(action);
       agent.acted(action);
     },
+    session: (line) => agent.session(line),
     waits: (wait) => agent.waits(wait),
   };
 }

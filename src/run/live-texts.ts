@@ -10,6 +10,7 @@ import { beforeWrite, mayWrite } from '../platform/files/fence.ts';
 import { removeFile, removeNow } from '../platform/files/write.ts';
 import type { Closing } from './journal.ts';
 import { readLine } from './journal-read.ts';
+import { openLiveSessions, removeLiveSessions } from './live-sessions.ts';
 
 /** Milliseconds for which pieces of an answer are collected. */
 const gatherMs = 250;
@@ -38,6 +39,7 @@ export function openLiveTexts(
   const path = layout(runDir).live;
   removeLiveTexts(runDir);
   const file = new ReplacedFile(path);
+  const sessions = openLiveSessions(runDir);
   /** By node: in branches several are executed at the same time. */
   const shown = new Map<string, Shown>();
   let pieces: Piece[] = [];
@@ -60,7 +62,11 @@ export function openLiveTexts(
     stop ??= every(gatherMs, flush);
   };
   const begin = (node: string, visit: number): void => {
-    for (const [other, { isOver }] of shown) if (isOver || other === node) shown.delete(other);
+    for (const [other, { visit: earlier, isOver }] of shown) {
+      if (!isOver && other !== node) continue;
+      sessions.end({ node: other, visit: earlier });
+      shown.delete(other);
+    }
     if (shown.size === 0) {
       // What an execution has said too late for a flush is in its artifacts.
       stop?.();
@@ -74,10 +80,8 @@ export function openLiveTexts(
     event(event) {
       watcher.event(event);
       if (event.type === 'StageStarted') begin(event.node_id, event.visit);
-      const over =
-        event.type === 'StageCompleted' || event.type === 'StageFailed'
-          ? shown.get(event.node_id)
-          : undefined;
+      if (event.type !== 'StageCompleted' && event.type !== 'StageFailed') return;
+      const over = shown.get(event.node_id);
       if (over !== undefined) over.isOver = true;
     },
     streamed(node, text, channel) {
@@ -90,6 +94,11 @@ export function openLiveTexts(
       flush();
       watcher.output(node, text, channel);
     },
+    session(node, line) {
+      const visit = shown.get(node)?.visit;
+      if (visit !== undefined) add(node, 'session', `${sessions.add({ node, visit }, line)}\n`);
+      watcher.session?.(node, line);
+    },
     spent: (node, usage) => watcher.spent(node, usage),
   });
   return {
@@ -97,16 +106,18 @@ export function openLiveTexts(
     close() {
       stop?.();
       file.end();
+      sessions.close();
       if (mayWrite(path)) removeFile(path);
     },
   };
 }
 
-/** Removes what a killed owner has left. */
+/** Removes what a killed owner has left, sessions too. */
 export function removeLiveTexts(runDir: string): void {
   const path = layout(runDir).live;
   beforeWrite(path);
   removeFile(path);
+  removeLiveSessions(runDir);
 }
 
 /** A file that is replaced by the first text after each `end`. */

@@ -214,6 +214,14 @@ export const compareQuery = once(() =>
     b: runId().describe('Id of the run that it is compared with'),
   }),
 );
+export const sessionQuery = once(() =>
+  z.object({
+    from: count().default(0).describe('Number of the first item'),
+    limit: z.coerce.number().int().min(1).max(10_000).default(2000),
+    item: count().exactOptional().describe('Only the item with this number, with its whole texts'),
+    q: z.string().max(500).exactOptional().describe('Words; `found` has the numbers of the items with them'),
+  }),
+);
 export const eventsQuery = once(() =>
   z.object({
     after: count().default(0).describe('`seq` of the last event that is known'),

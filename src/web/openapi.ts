@@ -3,6 +3,7 @@ import * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { runComparisonSchema } from '../app/compare/shape.ts';
 import { estimateSchema } from '../app/estimate.ts';
+import { sessionSchema } from '../app/inspect/session-shape.ts';
 import * as shapes from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
@@ -21,6 +22,7 @@ const named = {
   RunList: answers.runListSchema,
   ChangeList: answers.changeListSchema,
   RunComparison: runComparisonSchema,
+  Session: sessionSchema,
   StoredEvent: answers.storedEventSchema,
   EventPage: answers.eventPageSchema,
   LiveText: contract.shownLiveSchema,

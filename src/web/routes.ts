@@ -4,6 +4,7 @@ import type * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { runComparisonSchema } from '../app/compare/shape.ts';
 import { estimateSchema } from '../app/estimate.ts';
+import { sessionSchema } from '../app/inspect/session-shape.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import * as contract from './contract.ts';
@@ -67,6 +68,15 @@ export const routes = {
     about: 'One execution of a node: prompt, answer, output, changes, why the next edge',
     params: contract.executionParams,
     answers: executionViewSchema,
+  },
+  session: {
+    method: 'get',
+    path: '/api/v1/runs/:id/nodes/:node/:visit/session',
+    about:
+      'The session of an agent: turns, calls with their output, tokens, cost and times; also while it works',
+    params: contract.executionParams,
+    query: contract.sessionQuery,
+    answers: sessionSchema,
   },
   file: {
     method: 'get',

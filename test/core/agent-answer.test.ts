@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answerSchema } from '../../src/agents/program/answer.ts';
-import { lineReader } from '../../src/agents/program/view.ts';
+import { lineReader } from '../../src/agents/program/lines.ts';
 import { documentVerdict, parseAnswer, reportOfText, spokenIn } from '../../src/core/agent-answer.ts';
 
 const whole = {

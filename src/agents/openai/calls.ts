@@ -5,8 +5,9 @@ import { mostGivenLevels, parseJson } from '../../core/json.ts';
 import { nearest } from '../../core/nearest.ts';
 import { finished, finishTool } from './finish.ts';
 import type { FunctionCall, Turn } from './request.ts';
+import { asJson } from './session.ts';
 import { bounded, refusedCall, type Tool, type ToolContext, type ToolResult } from './tools/tool.ts';
-import { asJson, type Transcript } from './transcript.ts';
+import type { Transcript } from './transcript.ts';
 
 /** Calls of one turn that are carried out, and characters that all their results may have. */
 const mostCalls = 50;

@@ -6,8 +6,8 @@ import { namedLiterals } from '../../core/own-words.ts';
 import { reservedKeyIn } from '../../core/policy/reserved-keys.ts';
 import { answerProperties, answerSchema } from '../program/answer.ts';
 import type { ToolSpec } from './request.ts';
+import { asJson } from './session.ts';
 import type { Loop } from './settings.ts';
-import { asJson } from './transcript.ts';
 
 export function instructionsFor({ tools, scope, finish }: Loop): string {
   const writes = tools.some((name) => name === 'write' || name === 'patch' || name === 'run');

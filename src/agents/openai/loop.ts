@@ -8,6 +8,7 @@ import { type AskDeps, ask, type ModelAnswer, stopReport } from './ask.ts';
 import { callRunner } from './calls.ts';
 import { finishToolFor, instructionsFor, lastMessage } from './finish.ts';
 import type { Request, Turn } from './request.ts';
+import { timedTask } from './session.ts';
 import type { Loop } from './settings.ts';
 import { keepTurns, lostByLength } from './thread.ts';
 import { tools } from './tools/index.ts';
@@ -105,7 +106,6 @@ class Conversation {
       const got = await this.#askModel(turn, room.tokens);
       if ('report' in got) return this.#end(got.report);
       const step = await this.#take(got.answer, turn);
-      await this.#record.save();
       if (step !== undefined) return this.#end(step.report);
     }
   }
@@ -139,15 +139,14 @@ class Conversation {
     const budget = Math.max(leastBudget, Math.min(this.#first.budget, left));
     const talk = { instructions: this.#instructions, turns: this.#turns, tools: this.#specs };
     const capped = left !== Number.POSITIVE_INFINITY;
-    const asked = clock.monotonic();
+    this.#record.asks(turn);
+    const asked = timedTask(this.#deps.task, clock);
     const request = { ...this.#first, budget, capped, talk };
-    const got = await ask(request, { ...this.#deps, mayGrow: 2 * budget <= left });
+    const got = await ask(request, { ...this.#deps, task: asked.task, mayGrow: 2 * budget <= left });
     if ('report' in got)
       return { report: (turn === 1 ? lostByLength(got, this.#first) : undefined) ?? ofLoop(got.report) };
     const { text, reasoning, calls = [], usage } = got.answer;
-    const ms = Math.round(clock.monotonic() - asked);
-    this.#record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ms });
-    await this.#record.save();
+    this.#record.add({ type: 'answer', turn, text, reasoning, calls, usage: usage ?? null, ...asked.took() });
     return got;
   }
 

@@ -5,9 +5,11 @@ import type { AgentProgram, AgentReport, AgentTask, FailedReport } from '../../c
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Environment, Exit } from '../../core/contracts/process.ts';
 import { lostThread } from '../../core/fidelity.ts';
+import type { SessionLine } from '../../core/records/session.ts';
 import { isFolder } from '../../platform/files/read.ts';
 import { removeNow } from '../../platform/files/write.ts';
 import { findExecutable } from './executable.ts';
+import { type ProgramSession, programSession } from './session.ts';
 import type { ProgramSettings } from './settings.ts';
 import type { ThreadSession } from './thread.ts';
 import { heartbeat, logEnd, programView } from './view.ts';
@@ -39,6 +41,8 @@ export type Launch = {
   readonly args: readonly string[];
   /** Takes the lines of standard output, where they are events. */
   readonly events?: (line: string) => void;
+  /** Reads the steps of its session from such a line. */
+  readonly steps?: (line: string) => readonly SessionLine[];
   /** Whether its latest event is the one after which it has nothing to do but to exit. */
   finished?(): boolean;
   /** Called when it has ended. */
@@ -104,11 +108,16 @@ export async function runProgram<S extends ProgramSettings>(
   const launch = await agent.prepare(task, settings, found.path);
   if ('kind' in launch) return launch;
   for (const [artifact, content] of Object.entries(launch.artifacts)) await task.keep(artifact, content);
-  const view = programView(name, task, env, launch.events);
+  const session =
+    launch.events === undefined || launch.steps === undefined
+      ? undefined
+      : programSession(name, task, clock, launch.steps);
+  const view = programView(name, task, env, eventsOf(launch, session));
   const began = clock.monotonic();
   task.log('info', `${title} started`, { program: found.path, workdir: settings.workdir });
   const endHeartbeat = heartbeat(title, task, clock, settings.heartbeatMs);
   const lingering = linger(clock, launch);
+  session?.begin(settings.model);
   let ended: Exit;
   try {
     ended = await task.run({
@@ -131,6 +140,7 @@ export async function runProgram<S extends ProgramSettings>(
     await launch.session?.close();
   }
   view.end();
+  await session?.keep();
   const exit = exitOf(ended, launch, signal);
   if (exit !== ended)
     task.log('warn', `${title} did not exit after its final event and was ended; its answer counts`);
@@ -140,6 +150,14 @@ export async function runProgram<S extends ProgramSettings>(
   logEnd(title, task, report, clock.monotonic() - began);
   return report;
 }
+
+/** Takes the lines of standard output, first as events. */
+const eventsOf = ({ events }: Launch, session: ProgramSession | undefined): Launch['events'] =>
+  events &&
+  ((line) => {
+    events(line);
+    session?.line(line);
+  });
 
 /** Keeps the conversation of a program that worked to its end. One that ended for no known reason before it asked a model did not
  *  take the session: another version may have written it. */

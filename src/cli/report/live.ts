@@ -163,7 +163,7 @@ export function openScreen(io: ViewIo, colour: boolean, unfolded: boolean, times
   const stop = io.every(lookMs, () => {
     if (isNew || times.now() - drawn >= 4 * lookMs) draw([]);
   });
-  const text = (node: string, piece: string, channel: LiveText['channel']) => {
+  const text = (node: string, piece: string, channel: Exclude<LiveText['channel'], 'session'>) => {
     screen.text(node, piece, channel);
     isNew = true;
   };

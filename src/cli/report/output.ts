@@ -45,7 +45,7 @@ export function outputPrinter(
     text({ node, visit, channel, text }) {
       // A piece that comes after the end was printed with it.
       const of = shown.get(node);
-      if (of?.visit !== visit || channel === 'reasoning') return;
+      if (of?.visit !== visit || channel === 'reasoning' || channel === 'session') return;
       of.whole.set(channel, `${of.whole.get(channel) ?? ''}${text}`.slice(-mostKept));
       print(of, channel, text);
     },

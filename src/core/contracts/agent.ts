@@ -3,6 +3,7 @@ import type { Usage } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { AgentOutcome, AnsweredBy, FailureClass, Park, WaitCause } from '../outcome.ts';
 import type { NamedWord } from '../own-words.ts';
+import type { SessionLine } from '../records/session.ts';
 import type { NodeSettings } from '../settings/node.ts';
 import type { Exit } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
@@ -44,6 +45,8 @@ export type AgentProgram = {
   /** Masked text as it arrives; characters come whole, a line may come in pieces. */
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
+  /** A file in the node's folder to which the program may add lines, and what takes its text as it comes, unmasked. */
+  readonly grows?: { readonly name: string; readonly onText: (text: string) => void };
   /** Milliseconds it may take, within the node's own `timeout`; it replaces a timeout that the node does not say. */
   readonly timeoutMs?: number;
   /** Fires when its work is done: it is ended like by the task's signal, with an exit of the kind `cancelled`. */
@@ -128,6 +131,8 @@ export type AgentTask = {
   log(level: 'debug' | 'info' | 'warn', message: string, fields?: Readonly<Record<string, Json>>): void;
   /** Something the agent did, for `events.jsonl`. */
   acted(action: AgentAction): void;
+  /** A step of the session as it comes, for the view that grows with the attempt; artifacts have the session afterwards. */
+  session?(line: SessionLine): void;
   /** The agent is about to wait before it repeats a request. */
   waits?(wait: CallWait): void;
   /** Asked by a backend that makes many calls, before each but the first: what the limits of run and node leave, with

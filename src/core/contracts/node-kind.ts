@@ -9,6 +9,7 @@ import type { PossibleOutcome } from '../possible-outcomes.ts';
 import type { PreambleKind } from '../preamble.ts';
 import type { SteeringNote } from '../records/note.ts';
 import type { QuestionDraft, TakenAnswer } from '../records/question.ts';
+import type { SessionLine } from '../records/session.ts';
 import type { ReferenceMode } from '../references.ts';
 import type { AttributeTable, Settings } from '../settings/types.ts';
 import type { AgentAction, AgentProgram, AgentReport, AgentTask, AgentThread, CallWait } from './agent.ts';
@@ -127,6 +128,8 @@ export interface NodeAgent {
   waits(wait: CallWait): void;
   /** Text of an answer as it streams in, for the live view. */
   stream(text: string, channel: 'answer' | 'reasoning'): void;
+  /** A step of the session, for the view that grows. */
+  session(line: SessionLine): void;
   /** Records the usage of a model call. */
   spent(usage: Usage): void;
 }

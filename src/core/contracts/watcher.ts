@@ -2,6 +2,7 @@
 import type { Usage } from '../budget/usage.ts';
 import type { RunEvent } from '../events.ts';
 import type { Json } from '../json.ts';
+import type { SessionLine } from '../records/session.ts';
 
 export interface Watcher {
   /** Before the first event. */
@@ -13,6 +14,8 @@ export interface Watcher {
   /** What a program of a tool or a verification has printed since the last call, while it runs; already masked. Called a few
    *  times a second, and not for a program that ends sooner: its artifacts have everything. */
   output(node: string, text: string, channel: 'stdout' | 'stderr'): void;
+  /** A step of an agent's session as it comes; already masked. */
+  session?(node: string, line: SessionLine): void;
   spent(node: string, usage: Usage): void;
 }
 

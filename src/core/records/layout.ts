@@ -75,6 +75,9 @@ export const layout = (run: string) => {
     /** What the nodes that run now print and their models say, masked: one `LiveText` a line, replaced when one begins and no
      *  other runs. Not covered by hashes, never needed to resume. No node can have this name. */
     live: `${at}.live.jsonl`,
+    /** The sessions of agents at work, masked, one file an execution. Not covered by hashes, never needed to resume, removed when the
+     *  execution has ended: its artifacts have its session. No node can have this name. */
+    sessions: `${at}.sessions`,
     node: (id: string) => join(run, id),
   };
 };

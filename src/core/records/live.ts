@@ -7,8 +7,14 @@ export const liveTextSchema = once(() =>
     at: z.string().describe('RFC 3339, UTC'),
     node: z.string(),
     visit: z.int().positive(),
-    channel: z.enum(['stdout', 'stderr', 'answer', 'reasoning']),
-    text: z.string().describe('The printed text, secrets masked; a long line comes in pieces'),
+    channel: z
+      .enum(['stdout', 'stderr', 'answer', 'reasoning', 'session'])
+      .describe('`session`: the session of its agent has grown'),
+    text: z
+      .string()
+      .describe(
+        'The printed text, secrets masked; a long line comes in pieces. Of a session: its bytes so far, a number a line',
+      ),
   }),
 );
 export type LiveText = z.infer<ReturnType<typeof liveTextSchema>>;

@@ -2,7 +2,10 @@
 import { sumOfUsages, type Usage } from '../../core/budget/usage.ts';
 import type { Agent, AgentAction, CallWait } from '../../core/contracts/agent.ts';
 import type { NodeAgent } from '../../core/contracts/node-kind.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { maskedObject } from '../../core/policy/mask.ts';
 import { nodeLayout } from '../../core/records/layout.ts';
+import type { SessionLine } from '../../core/records/session.ts';
 import { head } from '../../platform/files/read.ts';
 import { keepLists } from '../../run/artifacts.ts';
 import { unlockNodeDirectory } from '../../run/node-directory.ts';
@@ -115,6 +118,7 @@ function chosenAgent(
     acted: heard.acted,
     waits: heard.waits,
     stream: streamTo(context),
+    session: sessionTo(context),
     spent: heard.spent,
   };
 }
@@ -129,6 +133,16 @@ function streamTo(context: LayerContext): NodeAgent['stream'] {
     if (!isReported) run.watcher.streamed(node.id, withheldNotice, 'reasoning');
     isReported = true;
   };
+}
+
+/** Passes on the steps of the session, masked as a whole: a step is never cut before. Those of a node that sees the holdout are in
+ *  its artifacts only. */
+function sessionTo(context: LayerContext): NodeAgent['session'] {
+  const { run, node, secrets } = context;
+  const { watcher } = run;
+  if (watcher.session === undefined || mayShowHoldout(context)) return () => {};
+  // What JSON can hold, by its schema.
+  return (line) => watcher.session?.(node.id, maskedObject(line as JsonObject, secrets.mask) as SessionLine);
 }
 
 function agentOf(context: LayerContext, exchange: Recorder, thread: AttemptThread): Agent | undefined {

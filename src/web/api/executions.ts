@@ -2,6 +2,7 @@
 import { join, relative } from 'node:path';
 import { areMasked, inspectExecution } from '../../app/inspect/execution.ts';
 import { folderOf } from '../../app/inspect/folder.ts';
+import { inspectSession } from '../../app/inspect/session.ts';
 import { maskStream } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
@@ -11,10 +12,15 @@ import { type Handlers, notFound, problem, type Web } from '../web.ts';
 /** Bytes of one answer. */
 const largestPart = 1024 * 1024;
 
-export const executionsApi: Pick<Handlers, 'execution' | 'file'> = {
+export const executionsApi: Pick<Handlers, 'execution' | 'file' | 'session'> = {
   execution: async ({ web, run, params }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);
     return 'problems' in view ? noExecution(params) : view;
+  },
+  session: async ({ web, run, params, query: { from, limit, item, q } }) => {
+    const asked = { from, limit, item, words: q };
+    const session = await inspectSession(run.dir, params.node, params.visit, web, asked);
+    return 'problems' in session ? noExecution(params) : session;
   },
   file: async ({ web, run, params, query, request }) => {
     const view = await inspectExecution(run.dir, params.node, params.visit, web);

@@ -140,7 +140,8 @@ if (plan !== undefined) {
   const counted = (path: string): boolean =>
     /^\/(?!dev\/(?!shm\/)|proc\/)/.test(path) &&
     !path.startsWith(plan.folder) &&
-    !path.endsWith('/.live.jsonl');
+    !path.endsWith('/.live.jsonl') &&
+    !/\/\.sessions(?:\/|$)/.test(path);
   const bytes = (data: unknown): Buffer =>
     typeof data === 'string'
       ? Buffer.from(data)
