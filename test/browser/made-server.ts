@@ -14,6 +14,7 @@ import { startArguments } from '../../src/web/start-arguments.ts';
 import { type CheckReport, startBodySchema } from '../../src/web/start-contract.ts';
 import { madeQueue } from '../support/queue-report.ts';
 import { madeChanges, madeEvents, madeExecution, madeOutput, madeRuns, madeView } from './runs.ts';
+import { madeSession } from './session.ts';
 
 const page = join(import.meta.dirname, '../../dist/page');
 const types: Readonly<Record<string, string>> = {
@@ -216,10 +217,11 @@ function ofRun(
       });
     return response;
   }
-  const [, node, visit, file] = /^nodes\/([^/]+)\/(\d+)(\/files\/.+)?$/.exec(rest) ?? [];
+  const [, node, visit, file] = /^nodes\/([^/]+)\/(\d+)(\/files\/.+|\/session)?$/.exec(rest) ?? [];
   const execution = view.executions.find((one) => one.node === node && one.visit === Number(visit));
   if (execution === undefined)
     return json(response, { code: 'not-found', message: 'no such execution', fix: '' }, 404);
+  if (file === '/session') return json(response, madeSession(execution));
   if (file === undefined) return json(response, madeExecution(execution, madeOutput(lines)));
   response.setHeader('Content-Type', 'text/plain');
   return response.end(madeOutput(lines));

@@ -18,6 +18,7 @@ const views: readonly (readonly [path: string, ready: string, ...keys: string[]]
   [`/runs/${asking}`, 'continues with ship'],
   [`/runs/${running}/nodes/verify`, 'ok 1'],
   [`/runs/${failed}/nodes/verify@2`, 'finds a broken anchor'],
+  [`/runs/${completed}/nodes/plan`, 'The anchor is compared before it is decoded.'],
   [`/runs/${completed}/nodes/plan?show=prompt`, 'Propose the smallest change'],
   [`/runs/${completed}/nodes/propose?show=answer`, 'Reads links.'],
   [`/runs/${completed}/nodes/verify?show=changes`, 'logo.png'],

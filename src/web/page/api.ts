@@ -15,6 +15,7 @@ import type {
 } from '../../app/answers.ts';
 import type { RunComparison } from '../../app/compare/shape.ts';
 import type { Estimate } from '../../app/estimate.ts';
+import type { Session } from '../../app/inspect/session-shape.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
 import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {
@@ -83,6 +84,8 @@ export const api = {
     json<RunList>(`/api/v1/runs?${new URLSearchParams(query)}`),
   run: (run: string) => json<RunView>(runPath(run)),
   execution: (run: string, node: string, visit: number) => json<ExecutionView>(nodePath(run, node, visit)),
+  session: (of: { run: string; node: string; visit: number }, query: Readonly<Record<string, string>>) =>
+    json<Session>(`${nodePath(of.run, of.node, of.visit)}/session?${new URLSearchParams(query)}`),
   changes: (run: string, query: { at?: string; path?: string }) =>
     json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
   compare: (a: string, b: string) => json<RunComparison>(`/api/v1/compare?${new URLSearchParams({ a, b })}`),

@@ -3,7 +3,7 @@
 const runTabs = ['graph', 'timeline', 'events', 'changes', 'evidence', 'cost'] as const;
 export type RunTab = (typeof runTabs)[number];
 
-const nodeTabs = ['output', 'prompt', 'answer', 'changes', 'context', 'files'] as const;
+const nodeTabs = ['session', 'output', 'prompt', 'answer', 'changes', 'context', 'files'] as const;
 export type NodeTab = (typeof nodeTabs)[number];
 
 export type Address =

@@ -25,6 +25,8 @@ import { WaitLine } from './waiting.tsx';
 
 const ChangedFiles = laterView(() => import('./changes.tsx').then((part) => part.ChangedFiles));
 
+const SessionPanel = laterView(() => import('./session.tsx').then((part) => part.SessionPanel));
+
 const nodePage = signal<{ readonly key: string; readonly view: ExecutionView } | null>(null);
 const problem = signal('');
 
@@ -32,6 +34,7 @@ const problem = signal('');
 const oneColumn = '(max-width: 900px), (max-height: 499px)';
 
 const titles: Readonly<Record<NodeTab, string>> = {
+  session: 'Session',
   output: 'Output',
   prompt: 'Prompt',
   answer: 'Answer',
@@ -58,14 +61,17 @@ export function NodePage({
   }, [key, loaded]);
   if (row === undefined) return <NotExecuted run={run} node={name.id} />;
   const view = loaded ? (nodePage.value?.view ?? null) : null;
-  const tab = name.tab ?? (isAgentType(row.type) ? 'prompt' : 'output');
+  const isAgent = isAgentType(row.type);
+  const tab = name.tab ?? (isAgent ? 'session' : 'output');
   const at = address.value;
   return (
     <section ref={element} class="node-page" aria-label={`Execution ${row.node}@${row.visit}`}>
       <NodeHead run={run} row={row} view={view} />
       <Tabs
         label="Execution"
-        tabs={Object.entries(titles).map(([id, title]) => ({ id: id as NodeTab, title }))}
+        tabs={Object.entries(titles)
+          .map(([id, title]) => ({ id: id as NodeTab, title }))
+          .filter(({ id }) => isAgent || id !== 'session')}
         shown={tab}
         href={(one) => (at.view === 'run' ? pathOf({ ...at, node: { ...name, tab: one } }) : '')}
         panel="node-panel"
@@ -268,6 +274,8 @@ interface PanelProps {
 
 function NodePanel({ run, row, view, tab }: PanelProps & { tab: NodeTab }) {
   switch (tab) {
+    case 'session':
+      return <SessionPanel run={run} row={row} view={view} />;
     case 'output':
       return <Output run={run} view={view} />;
     case 'prompt':
