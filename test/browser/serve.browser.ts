@@ -1,51 +1,14 @@
 /** The page of `factory serve`: a run of the main job from its start to its delivery, a restart of the server, an attacker's
  *  page. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { cleanEnv, cli, home } from '../support/cli.ts';
+import { home } from '../support/cli.ts';
 import { inChromium, openPage, overflow, violations } from './chromium.ts';
-
-const token = '0123456789abcdef0123';
-
-/** `factory serve` in a folder, on the same address after each start. */
-class Serve {
-  private process: ChildProcess | undefined;
-  private readonly folder: string;
-  private port = 0;
-  constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  /** The address that it prints. */
-  async start(secret = token): Promise<string> {
-    const process_ = spawn(process.execPath, [cli, 'serve', '--port', String(this.port)], {
-      ...{
-        cwd: this.folder,
-        env: cleanEnv({ HOME: this.folder, FACTORY_SERVE_TOKEN: secret }),
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    });
-    this.process = process_;
-    const url = await new Promise<string>((found) =>
-      process_.stdout?.once('data', (text) => found(String(text).trim().split('\n')[0] ?? '')),
-    );
-    this.port = Number(new URL(url).port);
-    return url;
-  }
-
-  async stop(): Promise<void> {
-    const { process: running } = this;
-    if (running === undefined || running.exitCode !== null) return;
-    const ended = new Promise((done) => running.once('exit', done));
-    running.kill('SIGINT');
-    await ended;
-  }
-}
+import { Serve, token } from './serve-process.ts';
 
 const slow = { timeout: 90_000 };
 
