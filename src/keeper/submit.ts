@@ -138,7 +138,7 @@ async function checkedRun(
   const flags: RunFlags = { ...settingsOf(given.flags), vars, allowDirty, acceptChanges: false };
   const dirs = dirsProblem(graph, flags, { cwd, runsDir });
   if (dirs !== undefined) return dirs;
-  const start = await checkStart(graph, { runsDir, runId }, flags, host, before);
+  const start = await checkStart(graph, { runsDir, runId }, flags, host, { before });
   if ('problems' in start) return start;
   const words = [...variableWords(vars, graph, cwd), ...wordsOf(given.flags, cwd)];
   const run = [named, ...words, ...flagWords({ strict, allow_dirty: allowDirty, notify })];

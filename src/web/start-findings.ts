@@ -48,8 +48,16 @@ async function startProblems(
   };
   const dirs = dirsProblem(graph, flags, { cwd, runsDir });
   if (dirs !== undefined) return dirs.problems;
-  const start = await checkStart(graph, { runsDir, runId: 'check' }, flags, { cwd, env, clock });
-  return 'problems' in start ? start.problems.filter(({ code }) => code !== requiredVariable) : [];
+  const where = { runsDir, runId: 'check' };
+  const problemsOf = async (elsewhere: boolean): Promise<readonly Diagnostic[]> => {
+    const start = await checkStart(graph, where, flags, { cwd, env, clock }, { elsewhere });
+    return 'problems' in start ? start.problems.filter(({ code }) => code !== requiredVariable) : [];
+  };
+  const here = await problemsOf(false);
+  if (here.length === 0) return here;
+  const everywhere = await problemsOf(true);
+  // A worker on another machine may have the key that is missing here.
+  return everywhere.length > 0 ? everywhere : here.map((one) => ({ ...one, severity: 'warning' as const }));
 }
 
 /** The settings of a request as flags that were typed. */

@@ -103,7 +103,7 @@ inChromium('in use', (browser) => {
     await page.getByText('Still missing: spec').waitFor();
     await page.getByText('median of 3 completed runs (least to most); 1 other is not counted').waitFor();
     await page.getByLabel('spec, file').fill('docs/spec.md');
-    await page.getByText('Limits').click();
+    await page.getByText('Limits', { exact: true }).click();
     await page.getByText('earlier runs: 1.50 USD (0.30 USD to 4.00 USD)').waitFor();
     await page.getByLabel('Cost, USD').fill('2.5');
     await page.getByText('factory run my.dot --var spec=docs/spec.md --max-cost-usd 2.5').waitFor();

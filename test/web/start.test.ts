@@ -14,6 +14,9 @@ const pipeline = `digraph g {
 }`;
 const emptyOne = pipeline.replace('vars=', 'workdir="none", vars=');
 
+const asking = `digraph g { workdir="none"; start [shape=Mdiamond] exit [shape=Msquare]
+  ask [prompt="Do it."]; start -> ask -> exit }`;
+
 let place: Awaited<ReturnType<typeof house>>;
 let server: Served;
 const runsDir = () => join(place.path, '.factory/runs');
@@ -21,7 +24,12 @@ beforeAll(async () => {
   place = await house({
     ...{ 'work/app/p.dot': pipeline, 'work/app/empty.dot': emptyOne, 'work/app/spec.md': '# The app\n' },
     ...{ 'work/app/.env': 'SECRET=1\n', 'work/app/hidden/check.sh': 'echo the hidden scenario\n' },
-    ...{ 'work/app/bad.dot': 'digraph { a -> b }', 'work/app/src/x.txt': 'x', 'work/.keys/k.txt': 'key' },
+    ...{
+      'work/app/bad.dot': 'digraph { a -> b }',
+      'work/app/asks.dot': asking,
+      'work/app/src/x.txt': 'x',
+      'work/.keys/k.txt': 'key',
+    },
     ...{ 'outside/spec.md': '# Outside\n', 'outside/p.dot': pipeline },
   });
   symlinkSync('../../outside', join(place.path, 'work/app/way'));
@@ -63,13 +71,14 @@ test('without a request for a folder the first root is the project, and folders 
   const { pipelines } = await server.json(`/api/v1/pipelines?project=${app()}`);
   const own = pipelines.filter(({ from }: { from: string }) => from === 'folder');
   expect(own.map(({ name, workdir, valid }: Record<string, unknown>) => [name, workdir, valid])).toEqual([
+    ['asks.dot', null, true],
     ['bad.dot', null, false],
     ['empty.dot', null, true],
     ['p.dot', app(), true],
   ]);
   const { files } = await server.json(`/api/v1/files?project=${app()}`);
   expect(files.map(({ path }: { path: string }) => path)).toEqual([
-    ...['bad.dot', 'empty.dot', 'hidden/check.sh', 'p.dot', 'spec.md', 'src/x.txt'],
+    ...['asks.dot', 'bad.dot', 'empty.dot', 'hidden/check.sh', 'p.dot', 'spec.md', 'src/x.txt'],
   ]);
 });
 
@@ -109,6 +118,10 @@ test('a check answers with the command, the findings with their places, and what
   expect(bad.findings[0].place).toMatchObject({ file: 'bad.dot', line: 1 });
   const agent = await post('check', { pipeline: 'compile-and-build', agent: 'nobody' });
   expect(agent.findings).toMatchObject([{ message: expect.stringContaining('nobody') }]);
+  const keyless = await post('check', { pipeline: 'asks.dot' });
+  expect(keyless.findings).toMatchObject([
+    { severity: 'warning', message: expect.stringContaining('no agent is chosen') },
+  ]);
   expect((await post('check', { holdout_from: 'src/../src' })).findings).toEqual([]);
   expect((await post('check', { holdout_from: 'none' })).message).toContain('is no folder');
   expect(readdirSync(place.path)).not.toContain('.factory');

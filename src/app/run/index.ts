@@ -39,19 +39,22 @@ export function dirsProblem(
 /** A run that may begin, as far as this machine can say. */
 export type CheckedStart = { readonly inputs: Inputs; readonly terms: RunTerms };
 
-/** Checks a run that another machine may execute: its inputs, its holdout, its agents' names, prices and answers; nothing is written.
- *  `before`: a run of the same pipeline and flags, with other values of variables. */
+/** Checks a run: its inputs, its holdout, its agents' names, prices and answers; nothing is written. `elsewhere`: another machine may
+ *  execute it, which may have other keys. `before`: a run of the same pipeline and flags, with other values of variables. */
 export async function checkStart(
   graph: Graph,
   where: Where,
   flags: RunFlags,
   host: Pick<Host, 'cwd' | 'env' | 'clock'>,
-  before?: CheckedStart,
+  {
+    before,
+    elsewhere = true,
+  }: { readonly before?: CheckedStart | undefined; readonly elsewhere?: boolean } = {},
 ): Promise<CheckedStart | Refusal> {
   const seed = await workdirSeed(graph, where, flags, host, before?.inputs);
   if ('problems' in seed) return seed;
   const { inputs } = seed;
-  const terms = before?.terms ?? (await termsOf({ ...seed, elsewhere: true }, flags, host));
+  const terms = before?.terms ?? (await termsOf({ ...seed, elsewhere }, flags, host));
   if ('problems' in terms) return terms;
   // A script that only the pipeline bundles comes after a key, and the other machine may have one.
   const isCertain = flags.agent !== undefined || flags.agent_script !== undefined;
