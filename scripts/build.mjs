@@ -34,6 +34,7 @@ const apart = {
     onResolve({ filter }, ({ path }) => ({ path: `./${fileOf(path)}.cjs`, external: true }));
     // A module has what the script lacks: `import()`.
     onResolve({ filter: /\/import-module\.ts$/ }, () => ({ path: './import-module.cjs', external: true }));
+    onResolve({ filter: /\/protocol\.ts$/ }, () => ({ path: './lsp.cjs', external: true }));
   },
 };
 /** Compiled into a package whose own notices do not name it. */
@@ -98,6 +99,7 @@ try {
     entryPoints: {
       ...Object.fromEntries(large.map((name) => [fileOf(name), name])),
       'import-module': 'src/platform/import-module.ts',
+      lsp: 'src/lsp/protocol.ts',
     },
     outExtension: { '.js': '.cjs' },
   });

@@ -31,7 +31,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   app: belowApp,
   keeper: ['app', ...belowApp],
   web: ['keeper', 'app', ...belowApp],
-  cli: ['web', 'keeper', 'app', ...belowApp],
+  lsp: ['app', ...belowApp],
+  cli: ['lsp', 'web', 'keeper', 'app', ...belowApp],
   'index.ts': ['web', 'keeper', 'app', ...belowApp],
 };
 

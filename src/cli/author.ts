@@ -126,6 +126,14 @@ export const authorVerbs: readonly Verb[] = [
     load: async () => (await import('./fmt.ts')).fmtCommand,
   },
   {
+    usage: 'lsp',
+    about: 'Answer an editor about pipelines: a language server on standard input and output',
+    examples: ['lsp --stdio'],
+    exits: { 0: 'the editor ended the session', 1: 'the editor went away' },
+    options: () => [option('--stdio', 'standard input and output, which is the default')],
+    load: async () => (await import('./lsp.ts')).lspCommand,
+  },
+  {
     usage: 'explain [word]',
     about: 'Explain an attribute, a node type, or a code of validate or plan check; or a node of a pipeline',
     examples: ['explain max_retries', 'explain review --pipeline build.dot'],

@@ -45,6 +45,11 @@ export type CliIo = Io &
     readonly onBegin?: (runDir: string) => void;
     readonly atLast: (work: () => Promise<void>) => void;
     readonly ownSteps?: OwnSteps;
+    /** Standard input and output as they are, for a protocol; undefined where a caller has none. */
+    readonly streams?: () => {
+      readonly input: NodeJS.ReadableStream;
+      readonly output: NodeJS.WritableStream;
+    };
     /** Where a person can be asked: undefined unless standard input and error are a terminal. */
     readonly terminal?: Terminal | undefined;
   };

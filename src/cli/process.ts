@@ -176,6 +176,7 @@ const host: CommandHost = {
     second ??= new AbortController();
     return second.signal;
   },
+  streams: () => ({ input: process.stdin, output: process.stdout }),
   get terminal() {
     // Without a terminal no stream for standard input is made.
     if (!isatty(0) || !isatty(2) || process.env['TERM'] === 'dumb') return undefined;
