@@ -235,7 +235,7 @@ function Sides({ head, children }: { head: string; children: preact.ComponentChi
       <table class="table sides">
         <thead>
           <tr>
-            <th>{head}</th>
+            {head === '' ? <td /> : <th>{head}</th>}
             <th>A</th>
             <th>B</th>
           </tr>
