@@ -1,4 +1,5 @@
 /** What agents record of their sessions, and what people see of it meanwhile: the same lines. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { claudeAgent } from '../../src/agents/claude.ts';
@@ -9,7 +10,11 @@ import { commandAgent } from '../../src/agents/command.ts';
 import { recordedIn } from '../../src/app/inspect/session-records.ts';
 import type { Agent } from '../../src/core/contracts/agent.ts';
 import type { SessionLine } from '../../src/core/records/session.ts';
+import { sessionOf } from '../../src/core/session.ts';
 import { handClock } from '../support/clock.ts';
+import { type Reaction, startModelServer } from '../support/model-server.ts';
+import type { Words } from './contract.ts';
+import { agentAt, never } from './openai/tell.ts';
 import { programTask } from './program-task.ts';
 
 const json = (lines: readonly object[]): string[] => lines.map((line) => JSON.stringify(line));
@@ -184,3 +189,37 @@ test('a line of a command that is no step of a session is left out, and the log 
     fields: { file: 'command.session.jsonl', line: 2 },
   });
 });
+
+test.for<readonly [string, readonly Reaction[], Words, number]>([
+  ['an answer', [{ text: 'fine', usage: { input_tokens: 9, output_tokens: 2 } }], {}, 0],
+  [
+    'a tool loop',
+    [
+      { calls: [{ name: 'list', arguments: '{}' }], usage: { input_tokens: 9, output_tokens: 2 } },
+      { calls: [{ name: 'finish', arguments: '{"outcome":"success","notes":"ok"}' }] },
+    ],
+    { 'agent.mode': 'agent', 'openai.tools': 'list' },
+    2,
+  ],
+])(
+  'the records of %s of a model give the session that was seen',
+  async ([, reactions, attributes, count]) => {
+    await using server = await startModelServer(reactions);
+    await using it = await programTask({ 'a.txt': 'a' });
+    const live: SessionLine[] = [];
+    const task = it.task({ attributes, session: (line) => live.push(line) });
+    const report = await agentAt(server).work(task, never());
+    // The engine writes the answer of a model.
+    if (report.kind === 'answered') writeFileSync(join(it.nodeDir, 'response.md'), report.text);
+    const seen = sessionOf(live, true);
+    expect(sessionOf(recordedIn(it.nodeDir, { agent: 'openai', model: undefined }).lines, true)).toEqual(
+      seen,
+    );
+    expect(seen.turns[0]).toMatchObject({
+      usage: { model: 'gpt-test', input_tokens: 9 },
+      ms: expect.any(Number),
+    });
+    const calls = seen.items.filter(({ call }) => call?.state === 'completed');
+    expect(calls.length).toBe(count);
+  },
+);

@@ -1,13 +1,13 @@
 /** The session of an agent in one execution: its turns, what it said and called, tokens, cost and times. While it works, from the file
  *  that grows; then from its records. */
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { costOf, type Prices, pricesOf } from '../../core/budget/prices.ts';
 import { sumOfUsages, type Usage } from '../../core/budget/usage.ts';
 import type { Environment } from '../../core/contracts/process.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
-import { nodeLayout } from '../../core/records/layout.ts';
+import { layout, nodeLayout } from '../../core/records/layout.ts';
 import { type FoldedSession, type SessionItem, sessionOf } from '../../core/session.ts';
 import { assertNoLinkAbove } from '../../platform/files/inside.ts';
 import { cutText, liveSessionOf } from '../../run/live-sessions.ts';
@@ -61,7 +61,10 @@ export async function inspectSession(
 /** What grows while it works, or is left of an owner that was killed; else the records in its folder, once they are masked. */
 async function recordOf(run: InspectedRun, row: ExecutionRow): Promise<RecordedSession> {
   const isWhole = areMasked(row.state, run.row.status);
-  if (!isWhole) return { source: 'live', lines: liveSessionOf(run.dir, row) ?? [] };
+  if (!isWhole) {
+    assertNoLinkAbove(run.dir, relative(run.dir, join(layout(run.dir).sessions, row.node)));
+    return { source: 'live', lines: liveSessionOf(run.dir, row) ?? [] };
+  }
   const folder = await folderOf(run.dir, row);
   // A node can put links in its folder, to files that it cannot read itself: none is followed.
   assertNoLinkAbove(run.dir, relative(run.dir, nodeLayout(folder).prompt));
