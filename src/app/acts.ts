@@ -19,7 +19,9 @@ const actSchema = once(() =>
     who: z.string().describe('The user, or where the request came from'),
     what: z
       .string()
-      .describe('`start`, `stop`, `resume`, `fork`, `deliver`, `answer`, `steer`, `dismiss`, `queue`'),
+      .describe(
+        '`start`, `stop`, `resume`, `fork`, `replay`, `deliver`, `answer`, `steer`, `dismiss`, `queue`',
+      ),
   }),
 );
 /** Other fields depend on `what`. */

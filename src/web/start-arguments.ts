@@ -1,5 +1,6 @@
 /** The command line that starts the run of a request. The page has it from the server: the table of settings is large. */
 import { flagWords } from '../app/typed-command.ts';
+import { own } from '../core/json.ts';
 import { flagOfSetting, runSettings, type SettingName } from '../core/settings/run.ts';
 import type { StartBody } from './start-contract.ts';
 
@@ -31,3 +32,7 @@ export const startArguments = (
     ...{ wait: body.wait, allow_dirty: body.allow_dirty, notify: body.notify },
   }),
 ];
+
+/** Whether the request sets the variable, by a value or by a text. */
+export const givesVariable = ({ vars, texts }: Pick<StartBody, 'vars' | 'texts'>, name: string): boolean =>
+  own(vars, name) !== undefined || own(texts, name) !== undefined;

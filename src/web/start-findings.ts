@@ -3,12 +3,11 @@
 import { requiredVariable } from '../app/inputs.ts';
 import { checkStart, dirsProblem } from '../app/run/index.ts';
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
-import { own } from '../core/json.ts';
 import { runSettings, type SettingName } from '../core/settings/run.ts';
 import type { AttributeSpec } from '../core/settings/types.ts';
 import { variablesOf } from '../core/variables.ts';
 import { settingsOf, type TypedFlag, type TypedFlags } from '../keeper/passed-flags.ts';
-import { settingsGiven } from './start-arguments.ts';
+import { givesVariable, settingsGiven } from './start-arguments.ts';
 import type { CheckReport, StartBody } from './start-contract.ts';
 import type { StartRequest } from './start-request.ts';
 import type { Web } from './web.ts';
@@ -21,14 +20,11 @@ export async function startFindings(
   const { read } = request;
   const { graph, diagnostics: found } = read;
   const missing = (graph === undefined ? [] : variablesOf(graph))
-    .filter(({ name, value }) => value === undefined && !isGiven(body, name))
+    .filter(({ name, value }) => value === undefined && !givesVariable(body, name))
     .map(({ name }) => name);
   const more = hasErrors(found) || graph === undefined ? [] : await startProblems(body, request, web);
   return { missing, findings: [...found, ...more].map(findingOf) };
 }
-
-const isGiven = ({ vars, texts }: StartBody, name: string): boolean =>
-  own(vars, name) !== undefined || own(texts, name) !== undefined;
 
 /** What the start would be refused for. A text has no file yet: the run is checked with the default of its variable. */
 async function startProblems(

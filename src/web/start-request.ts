@@ -1,5 +1,5 @@
 /** A request to start a run, checked: its pipeline, and every path that it names, is one that this server offers. */
-import { extname, join, relative } from 'node:path';
+import { extname, join, relative, resolve } from 'node:path';
 import type { GivenText } from '../app/given-texts.ts';
 import { knownHoldouts } from '../app/named-holdouts.ts';
 import { type PipelineFindings, pipelineFindings } from '../app/pipeline-findings.ts';
@@ -10,6 +10,7 @@ import { variablesOf } from '../core/variables.ts';
 import { ignoreOf } from '../workspace/copy.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
 import { type OfferedPlaces, offeredPlace } from './offered-places.ts';
+import { givesVariable } from './start-arguments.ts';
 import type { StartBody } from './start-contract.ts';
 import { problem } from './web.ts';
 
@@ -67,13 +68,18 @@ export async function startRequest(body: StartBody, host: StartHost): Promise<St
   if (holdout instanceof Response) return holdout;
   const { graph } = read;
   const files = graph === undefined ? [] : variablesOf(graph).filter((one) => one.file);
+  const seen = files.flatMap(({ name, value = '' }) =>
+    givesVariable(body, name) ? [] : [resolve(cwd, file, '..', value)],
+  );
   const bad =
+    holdoutProblem(seen, { ...host, holdout: holdout.real }) ??
     fileProblem(
       body,
       files.map(({ name }) => name),
       cwd,
       { ...host, holdout: holdout.real },
-    ) ?? workdirProblem(read, body, cwd, { ...host, holdout: holdout.real });
+    ) ??
+    workdirProblem(read, body, cwd, { ...host, holdout: holdout.real });
   if (bad !== undefined) return bad;
   const texts = Object.entries(body.texts).map(([name, text]) => {
     const extension = extname(files.find((one) => one.name === name)?.value ?? '');
@@ -81,6 +87,15 @@ export async function startRequest(body: StartBody, host: StartHost): Promise<St
   });
   const isHere = cwd === realOrSame(host.cwd);
   return { cwd, isHere, read, texts: Object.fromEntries(texts), holdout: holdout.real };
+}
+
+/** A file that a pipeline names by itself may be anywhere, but in no holdout. */
+function holdoutProblem(paths: readonly string[], { runsDir, holdout }: WithHoldout): Response | undefined {
+  const holdouts = [...knownHoldouts(runsDir), ...(holdout === undefined ? [] : [holdout])];
+  const bad = paths.find((path) => holdouts.some((one) => isWithin(one, realOrSame(path))));
+  return bad === undefined
+    ? undefined
+    : refused(`${bad} belongs to the holdout of a run`, 'set another file');
 }
 
 type WithHoldout = OfferedPlaces & { readonly holdout: string | undefined };

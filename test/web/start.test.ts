@@ -158,6 +158,7 @@ test('a spec given as text is a file of the runs directory for its owner, as lon
 });
 
 test('a holdout that a request has named can be read through no later one', async () => {
+  writeFileSync(join(app(), 'shows.dot'), emptyOne.replace('@spec.md', '@hidden/check.sh'));
   const run = await ran({ holdout_from: 'hidden' });
   expect(await outputOf(run)).not.toContain('hidden');
   const hidden = 'the hidden scenario';
@@ -165,6 +166,7 @@ test('a holdout that a request has named can be read through no later one', asyn
     { vars: { spec: 'hidden/check.sh' } },
     { vars: { spec: `@${app()}/hidden/check.sh` } },
     { project: join(app(), 'hidden') },
+    { pipeline: 'shows.dot' },
     // Agents of a run on the project would see it.
     {},
     { pipeline: 'empty.dot', on_project: true },
