@@ -3,6 +3,7 @@ import {
   dbOption,
   json,
   looking,
+  milliseconds,
   noColor,
   notEmpty,
   notifyOption,
@@ -19,11 +20,16 @@ export const lookVerbs: readonly Verb[] = [
   {
     usage: 'runs',
     about: 'List the runs, newest first, with their status and the next command',
-    examples: ['runs --attention'],
+    examples: ['runs --attention', 'runs --since 12h'],
     options: () => [
       runsdir(),
       dbOption(),
       option('--attention', 'list only runs that need attention, each with the next command'),
+      option(
+        '--since <duration>',
+        'list only runs that run, or whose latest record is at most so old',
+        milliseconds('--since', '12h'),
+      ),
       json('print the list as JSON'),
       noColor(),
     ],

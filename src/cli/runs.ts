@@ -24,6 +24,8 @@ export type RunsOptions = {
   readonly color?: boolean;
   /** Only runs that need attention, each with the next command. */
   readonly attention?: boolean;
+  /** Only runs that run, or have stopped at most so many milliseconds ago. */
+  readonly since?: number;
 };
 
 type RunsIo = Io & { readonly clock: Clock };
@@ -34,7 +36,11 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     ...run,
     next: nextAsTyped(run, runsDir, options),
   }));
-  const shown = runs.filter((run) => options.attention !== true || run.needs_attention);
+  const from = options.since === undefined ? undefined : io.clock.now().getTime() - options.since;
+  const shown = runs.filter(
+    (run) =>
+      (options.attention !== true || run.needs_attention) && (from === undefined || hasRunSince(run, from)),
+  );
   const queued = await jobsWithoutRun(runsDir, { ...io, db: databaseUrlOf(options, io) });
   const list = { ...runList(runsDir, runs, shown), ...(queued === undefined ? {} : { queued }) };
   if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
@@ -46,6 +52,12 @@ export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<num
     );
   return 0;
 }
+
+/** Whether a run runs, or its latest record is later; of a damaged one no time is known. */
+export const hasRunSince = (
+  { status, ended_at }: Pick<RunRow, 'status' | 'ended_at'>,
+  from: number,
+): boolean => status === 'running' || ended_at === null || Date.parse(ended_at) >= from;
 
 const queueOf = (runsDir: string, { cwd, called }: RunsIo): string =>
   typedCommand(called?.program ?? 'factory', ['queue', ...placeWords(runsDir, cwd)]);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { countOf } from '../../src/cli/runs.ts';
+import { countOf, hasRunSince } from '../../src/cli/runs.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
 import { needsAttention, nextOf } from '../../src/run/next-command.ts';
@@ -102,3 +102,11 @@ test.for<readonly [readonly RunSummary['status'][], string]>([
 ])('runs that are %s are counted as: %s', ([stands, words]) =>
   expect(countOf(stands.map((status) => ({ status, needs_attention: needsAttention(status) })))).toBe(words),
 );
+
+test.for<readonly [status: 'running' | 'failed', ended: string | null, listed: boolean]>([
+  ['failed', '2026-01-01T11:00:00Z', false],
+  ['failed', '2026-01-01T12:00:00Z', true],
+  ['running', null, true],
+])('of the last hours are listed: one that is %s and ended at %s: %s', ([status, ended_at, listed]) => {
+  expect(hasRunSince({ status, ended_at }, Date.parse('2026-01-01T12:00:00Z'))).toBe(listed);
+});

@@ -1,5 +1,7 @@
 /** Which runs of a list are asked for. Pure. */
 import type { RunRow } from './shapes.ts';
+import { lookOf } from './states.ts';
+import { stateOrWait, waitWords } from './wait-words.ts';
 
 export const runFilters = ['all', 'attention', 'running', 'completed', 'failed', 'suspended'] as const;
 export type RunFilter = (typeof runFilters)[number];
@@ -29,9 +31,26 @@ const texts = new WeakMap<RunRow, string>();
 function searchedText(run: RunRow): string {
   const known = texts.get(run);
   if (known !== undefined) return known;
-  const text = [run.title, run.headline, run.pipeline, run.status, run.run_id, run.at_node ?? '']
+  const text = factsOf(run)
+    .filter((one) => one != null && one !== '')
     .join('\n')
     .toLowerCase();
   texts.set(run, text);
   return text;
+}
+
+/** Everything that a row shows as text, and what it is called by. */
+function factsOf(run: RunRow): readonly (string | null | undefined)[] {
+  const { waiting, forked_from, replay_of, progress, questions } = run;
+  return [
+    ...[run.title, run.headline, run.reason, run.pipeline, run.run_id, run.at_node, run.failed_node],
+    ...[run.status, lookOf(stateOrWait(run.status, waiting)).word],
+    ...(waiting === null ? [] : [waitWords(waiting), waiting.cause]),
+    ...(forked_from === null ? [] : ['fork', forked_from.run_id, forked_from.node]),
+    ...(replay_of === null ? [] : ['replay', replay_of]),
+    ...(progress?.current == null ? [] : [progress.current]),
+    ...questions.map(({ text }) => text),
+    ...(run.delivered === true ? ['delivered'] : []),
+    ...(run.dismissed ? ['dismissed'] : []),
+  ];
 }

@@ -33,3 +33,22 @@ test('a search takes all its words, in any field and case', () => {
   expect(ids('suspended', 'docs')).toEqual(['3']);
   expect(ids('all', '')).toEqual(['1', '2', '3']);
 });
+
+test.for<[Parameters<typeof run>[0], string]>([
+  [{ reason: 'usage limit reached' }, 'usage'],
+  [{ failed_node: 'verify' }, 'verify'],
+  [{ forked_from: { run_id: '01F', node: 'plan', visit: 2, before: true } }, 'fork 01f plan'],
+  [{ replay_of: '01R' }, 'replay 01r'],
+  [{ progress: { done: 1, total: 4, current: 'WO-02' } }, 'wo-02'],
+  [{ dismissed: true }, 'dismissed'],
+  [
+    {
+      status: 'running',
+      waiting: { for: 'rate_limit', attempt: 2, of: 5, cause: 'busy', since: '', until: null },
+    },
+    'waiting rate limited busy',
+  ],
+])('a search finds a run with %j by "%s"', ([facts, words]) => {
+  const rows = [run({ run_id: 'other' }), run({ ...facts, run_id: 'this' })];
+  expect(runsLike(rows, 'all', words).map(({ run_id }) => run_id)).toEqual(['this']);
+});

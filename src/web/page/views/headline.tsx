@@ -28,8 +28,11 @@ export function Headline({ run }: { run: RunView }) {
         </h1>
         <Meta run={run} />
       </div>
-      {cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>}
-      {run.status === 'running' && <WaitLine waiting={run.waiting} />}
+      {run.status === 'running' && run.waiting !== null ? (
+        <WaitLine waiting={run.waiting} node={run.at_node} />
+      ) : (
+        cause === null && <p>{run.status === 'completed' ? madeText(run) : run.headline}</p>
+      )}
       <QuestionPanel run={run} />
       <BranchCards run={run} />
       <div class="buttons">
@@ -52,7 +55,7 @@ export function Headline({ run }: { run: RunView }) {
       {cause !== null && run.question === null && <CauseLines run={run} />}
       <Origin run={run} />
       <p class="hidden" role="status">
-        {`${lookOf(run.status).word}: ${cause?.headline ?? run.headline}`}
+        {`${lookOf(stateOrWait(run.status, run.waiting)).word}: ${cause?.headline ?? run.headline}`}
       </p>
     </header>
   );

@@ -76,7 +76,8 @@ function Cells({ run }: { run: Run }) {
       <span class="headline" title={run.headline}>
         {run.headline || lookOf(run.status).word}
       </span>
-      <span class="title" title={run.pipeline}>
+      <span class="title" title={`${run.title}\n${run.pipeline}`}>
+        <Origin run={run} />
         {run.title}
       </span>
       <span class="at" title={run.at_node ?? ''}>
@@ -96,9 +97,36 @@ function Cells({ run }: { run: Run }) {
       ) : (
         <Wakes at={run.wake_at} />
       )}
+      <code class="id" title={run.run_id}>
+        {run.run_id.slice(0, 10)}
+      </code>
     </>
   );
 }
+
+/** That the run repeats another one, or began with it. */
+function Origin({ run: { replay_of, forked_from } }: { run: Run }) {
+  if (replay_of !== null) return <small title={`replay of ${replay_of}`}>replay · </small>;
+  if (forked_from === null) return null;
+  const { run_id, node, visit, before } = forked_from;
+  const title = `forked ${before ? 'before' : 'after'} ${node}@${visit} of ${run_id}`;
+  return <small title={title}>fork · </small>;
+}
+
+/** What the columns are. */
+export const RunHeads = () => (
+  <div class="run-row run-heads quiet" aria-hidden="true">
+    <span />
+    <span>what happens</span>
+    <span>title</span>
+    <span class="at">node</span>
+    <span class="progress">orders</span>
+    <span class="number">time</span>
+    <span class="number cost">cost</span>
+    <span class="when">when</span>
+    <span class="id">run</span>
+  </div>
+);
 
 /** A longer wait is a time, not a countdown. */
 const hour = 3_600_000;

@@ -11,7 +11,7 @@ import { entry, filter, foundRuns, move, panel, search, sections, selected } fro
 import { runs, runsToRead, watchRuns } from '../run-feed.ts';
 import { NoRuns } from './empty.tsx';
 import { Shape } from './icon.tsx';
-import { addressOfRun, keepFocus, RunLine } from './run-row.tsx';
+import { addressOfRun, keepFocus, RunHeads, RunLine } from './run-row.tsx';
 import { SeenRows } from './seen-rows.tsx';
 import { SummaryPanel } from './summary.tsx';
 
@@ -31,6 +31,7 @@ export function Runs() {
       <section aria-label="Runs">
         <h1 class="hidden">Runs</h1>
         <Filters box={box} />
+        {sections.value.length > 0 && <RunHeads />}
         {sections.value.map(({ title, runs: some }) => (
           <Section key={title} title={title} rows={some} />
         ))}

@@ -6,10 +6,11 @@ import { now } from '../clock.ts';
 import { countdownText, exactTime } from '../text/format.ts';
 
 /** The whole wait in a line, the exact time on hover. */
-export function WaitLine({ waiting }: { waiting: Wait | null }) {
+export function WaitLine({ waiting, node }: { waiting: Wait | null; node?: string | null }) {
   if (waiting === null) return null;
   return (
     <p class="wait-line" title={waiting.until === null ? '' : exactTime(waiting.until)}>
+      {node && `${node} · `}
       {waitLine(waiting, nextTryIn(waiting, now.value, countdownText))}
     </p>
   );
