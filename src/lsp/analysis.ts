@@ -9,8 +9,9 @@ import { mentionsIn } from '../dot/mentions.ts';
 import { readGraph } from '../dot/read.ts';
 import type { CursorOwner } from './cursor.ts';
 
-/** The graph; of a text that cannot be read the graph without the line that is being written, else the one that was read last. */
+/** The graph, which is read once for each text; of a text that cannot be read the graph without the line that is being written, else the one that was read last. */
 export function graphNear(file: string, text: string, offset: number, last?: Graph): Graph | undefined {
+  if (last?.text === text) return last;
   const { graph = readGraph(file, withoutLine(text, offset)).graph } = readGraph(file, text);
   return graph === undefined ? last : typed(graph, kinds).graph;
 }
@@ -25,7 +26,10 @@ function withoutLine(text: string, offset: number): string {
 
 /** The ids that the text names, and those of the graph. */
 export const idsIn = (text: string, graph: Graph | undefined): readonly string[] => [
-  ...new Set([...(graph?.nodes.keys() ?? []), ...mentionsIn(text).map(({ id }) => id)]),
+  ...new Set([
+    ...(graph?.nodes.keys() ?? []),
+    ...(graph?.text === text ? [] : mentionsIn(text).map(({ id }) => id)),
+  ]),
 ];
 
 /** The node type of the element at the cursor. */
