@@ -13,16 +13,52 @@ type GivenAnswer = { readonly choice: string } | { readonly text: string };
  *  signal fires because another answer was first. */
 export async function askOnTerminal(
   question: Question,
-  { input, output, interrupt }: Terminal,
-  {
-    io,
-    colour,
-    signal,
-  }: { readonly io: Pick<Io, 'err' | 'width'>; readonly colour: boolean; readonly signal: AbortSignal },
+  terminal: Terminal,
+  where: AskedWhere,
 ): Promise<GivenAnswer | undefined> {
   // Loaded only when a question is asked.
   const { isCancel, text } = await import('@clack/prompts');
-  io.err(`${questionText({ ...question, default: defaultLabel(question) }, painter(colour))}\n`);
+  where.io.err(`${questionText({ ...question, default: defaultLabel(question) }, painter(where.colour))}\n`);
+  const typed = await prompted(terminal, where, (options) =>
+    text({
+      message: promptWords(question),
+      ...options,
+      validate: (line) => typedProblem(question, line ?? ''),
+    }),
+  );
+  return isCancel(typed) ? undefined : meant(question, typed ?? '');
+}
+
+/** Asks for a yes; false for a no, and where no answer is given. */
+export async function confirmOnTerminal(
+  message: string,
+  terminal: Terminal,
+  where: AskedWhere,
+): Promise<boolean> {
+  const { confirm } = await import('@clack/prompts');
+  const answer = await prompted(terminal, where, (options) =>
+    confirm({ message, initialValue: false, ...options }),
+  );
+  return answer === true;
+}
+
+type AskedWhere = {
+  readonly io: Pick<Io, 'err' | 'width'>;
+  readonly colour: boolean;
+  readonly signal: AbortSignal;
+};
+
+/** Shows a prompt until it is answered, the input ends, or the signal fires. */
+async function prompted<T>(
+  { input, output, interrupt }: Terminal,
+  { io, colour, signal }: AskedWhere,
+  ask: (options: {
+    readonly withGuide: false;
+    readonly input: Terminal['input'];
+    readonly output: Writable;
+    readonly signal: AbortSignal;
+  }) => Promise<T>,
+): Promise<T> {
   const ended = new AbortController();
   const end = () => ended.abort();
   const pressed = (_: unknown, key: { ctrl?: boolean; name?: string } | undefined) => {
@@ -33,15 +69,12 @@ export async function askOnTerminal(
   };
   input.on('keypress', pressed).once('end', end).once('close', end);
   try {
-    const typed = await text({
-      message: promptWords(question),
+    return await ask({
       withGuide: false,
       input,
       output: drawnOn(output, io, colour),
       signal: AbortSignal.any([signal, ended.signal]),
-      validate: (line) => typedProblem(question, line ?? ''),
     });
-    return isCancel(typed) ? undefined : meant(question, typed ?? '');
   } finally {
     input.off('keypress', pressed).off('end', end).off('close', end);
   }

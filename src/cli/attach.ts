@@ -29,6 +29,11 @@ export async function attachCommand(run: string, options: AttachOptions, io: Cli
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const signal = io.signal();
+  // Of a run that has ended the summary says what there is to know; factory logs prints its events.
+  if (!canDraw(io) && (await inspectRow(found.dir, io))?.status !== 'running') {
+    await end(found, options, io);
+    return 0;
+  }
   if (canDraw(io)) {
     const read = await openRun(found.dir).manifest();
     if (!read.ok) return refused('no-run', read.why);

@@ -52,8 +52,30 @@ export async function factory(argv: readonly string[], host: CommandHost): Promi
     if (error.code === 'commander.help')
       return argv[0] === 'help' && argv[1] !== undefined ? factory([argv[1]], host) : 2;
     const isThere = (path: string): boolean => existsSync(resolve(host.cwd, path));
-    return refuseUsage(usageProblem(error, program, argv, isThere), argv, io);
+    const problem = usageProblem(error, program, argv, isThere);
+    return refuseUsage(
+      ['commander.unknownCommand', 'commander.excessArguments'].includes(error.code)
+        ? await withMeant(problem, argv, host)
+        : problem,
+      argv,
+      io,
+    );
   }
+}
+
+/** An unknown verb with the command that was probably meant. */
+async function withMeant(
+  problem: Diagnostic,
+  argv: readonly string[],
+  { cwd }: Pick<CommandHost, 'cwd'>,
+): Promise<Diagnostic> {
+  const { meantCommand, meantStep } = await import('./meant-command.ts');
+  const at = argv.findIndex((word) => !word.startsWith('-'));
+  const [verb = '', ...more] = at === -1 ? [] : argv.slice(at);
+  const meant = meantStep(verb, more[0] ?? '') ?? meantCommand(verb, more, cwd);
+  return meant === undefined
+    ? problem
+    : { ...problem, fix: `did you mean ${meant}? factory --help tells the commands` };
 }
 
 async function refuseUsage(problem: Diagnostic, argv: readonly string[], io: CliIo): Promise<number> {

@@ -20,17 +20,17 @@ export const usage = (message: string, fix: string): Refusal => refused('usage',
 export const runsDirOf = ({ runsdir }: Place, { cwd }: Pick<Io, 'cwd'>): string =>
   resolve(cwd, runsdir ?? '.factory/runs');
 
-/** The run with this name: its id or a unique prefix, `latest`, `-2`, the path of its directory, or its title; with `titles: 'whole'`
- *  a beginning of a title names no run. */
+/** The run with this name: its id or a unique prefix, `latest`, `-2`, the path of its directory, or its title; with `titles: 'none'`
+ *  a title names no run. */
 export async function findNamed(
   run: string,
-  options: Place & { readonly titles?: 'whole' },
+  options: Place & { readonly titles?: 'none' },
   io: JobHost,
 ): Promise<NamedRun | Refusal> {
   const runsDir = runsDirOf(options, io);
   const found = await findRun(runsDir, run);
   if (found.ok) return { id: found.id, dir: resolve(io.cwd, found.dir) };
-  const titled = await byTitle(runsDir, run, options.titles === 'whole');
+  const titled = await byTitle(runsDir, run);
   const [id] = titled;
   if (id === undefined) {
     const { queuedRefusal } = await import('./queued.ts');
@@ -39,20 +39,23 @@ export async function findNamed(
       refused('no-run', found.why)
     );
   }
-  if (titled.length === 1) return { id, dir: join(runsDir, id) };
+  const isName = options.titles !== 'none';
+  if (titled.length === 1 && isName) return { id, dir: join(runsDir, id) };
   const ids = titled.slice(0, 5).join(', ') + (titled.length > 5 ? ', …' : '');
+  if (!isName)
+    return refused('no-run', `"${run}" is a title, not the id of a run`, `name a run by its id: ${ids}`);
   return refused('no-run', `${titled.length} runs have the title "${run}": ${ids}; name one by its id`);
 }
 
 /** Ids of the runs with a title, in any case; without any, of those whose title begins so. */
-async function byTitle(runsDir: string, name: string, whole: boolean): Promise<readonly string[]> {
+async function byTitle(runsDir: string, name: string): Promise<readonly string[]> {
   const key = name.trim().toLowerCase();
   // What looks like an id or a path is a slip, and reading all titles takes time.
   if (key.length < 3) return [];
   const { runTitles } = await import('../app/inspect/title.ts');
   const titles = (await runTitles(runsDir)).map(({ id, title }) => ({ id, title: title.toLowerCase() }));
   const same = titles.filter(({ title }) => title === key);
-  const fit = same.length > 0 || whole ? same : titles.filter(({ title }) => title.startsWith(key));
+  const fit = same.length > 0 ? same : titles.filter(({ title }) => title.startsWith(key));
   return fit.map(({ id }) => id);
 }
 

@@ -152,6 +152,13 @@ const machineVerbs: readonly Verb[] = [
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   {
+    usage: 'docs [word]',
+    about: 'Print a page of the documentation: by its name, or by a word in its title, headings or text',
+    examples: ['docs', 'docs resume', 'docs "rate limit"'],
+    options: () => [noColor()],
+    load: async () => (await import('./docs.ts')).docsCommand,
+  },
+  {
     usage: 'completion <shell>',
     about: 'Print a script that completes commands, for bash, zsh or fish',
     examples: ['completion bash'],

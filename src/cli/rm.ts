@@ -2,12 +2,12 @@
 import { dirname } from 'node:path';
 import { type Pruned, pruneRuns } from '../app/prune.ts';
 import { askQueue } from '../app/queued-run.ts';
-import { keptWords, removableRun, removeRun } from '../app/remove-run.ts';
+import { bytesOf, keptWords, removableRun, removeRun } from '../app/remove-run.ts';
 import { removeAbandoned } from '../app/run/run-directory.ts';
 import { countedItems, sizeWords } from '../core/amounts.ts';
 import type { RunSummary } from '../run/summary.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
-import type { CliIo } from './io.ts';
+import { type CliIo, paints } from './io.ts';
 import { databaseUrlOf } from './options.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -15,10 +15,13 @@ export type RmOptions = {
   readonly runsdir?: string;
   readonly db?: string;
   readonly force?: boolean;
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
+  readonly color?: boolean;
 };
 
-/** Removes the named runs, or none of them if one must not be removed. */
+/** Removes the named runs, or none of them if one must not be removed. On a terminal a person is asked first. */
 export async function rmCommand(
   names: readonly string[],
   options: RmOptions,
@@ -27,11 +30,17 @@ export async function rmCommand(
   const runs = new Map<string, RunSummary>();
   const host = { ...io, db: databaseUrlOf(options, io) };
   for (const name of names) {
-    const found = await findNamed(name, { ...options, titles: 'whole' }, io);
+    const found = await findNamed(name, { ...options, titles: 'none' }, io);
     if ('problems' in found) return found;
     const run = await removableRun(found, { force: options.force === true }, host);
     if ('problems' in run) return run;
     runs.set(found.dir, run);
+  }
+  const chosen = [...runs.values()].map((run) => ({ run, bytes: bytesOf(run.dir) }));
+  if (options.dryRun === true) return reportDryRun(chosen, options, io);
+  if (!(await isConfirmed(chosen, options, io))) {
+    io.err('nothing was removed\n');
+    return 1;
   }
   const now = io.now().getTime();
   for (const runsDir of new Set([...runs.keys()].map((dir) => dirname(dir))))
@@ -45,6 +54,32 @@ export async function rmCommand(
   }
   if (options.json === true) io.out(`${JSON.stringify({ schema_version: 1, removed }, null, 2)}\n`);
   return 0;
+}
+
+type Chosen = { readonly run: RunSummary; readonly bytes: number };
+
+const lineOf = ({ run, bytes }: Chosen): string => `${run.id} (${run.status}, ${sizeWords(bytes)})`;
+
+function reportDryRun(chosen: readonly Chosen[], { json }: RmOptions, io: CliIo): number {
+  const removed = chosen.map(({ run, bytes }) => ({
+    run_id: run.id,
+    status: run.status,
+    freed_bytes: bytes,
+  }));
+  if (json === true) io.out(`${JSON.stringify({ schema_version: 1, dry_run: true, removed }, null, 2)}\n`);
+  else for (const one of chosen) io.out(`would remove ${lineOf(one)}\n`);
+  return 0;
+}
+
+/** Asks on a terminal; elsewhere, and with --yes, a program has decided. */
+async function isConfirmed(chosen: readonly Chosen[], options: RmOptions, io: CliIo): Promise<boolean> {
+  const { terminal } = io;
+  if (terminal === undefined || options.yes === true || options.json === true) return true;
+  for (const one of chosen) io.err(`${lineOf(one)}\n`);
+  const { confirmOnTerminal } = await import('./ask.ts');
+  const colour = paints(io, io.errIsTerminal, options.color);
+  const message = `Remove ${chosen.length === 1 ? 'this run' : `these ${chosen.length} runs`} with all files?`;
+  return confirmOnTerminal(message, terminal, { io, colour, signal: io.signal() });
 }
 
 const reasons: Readonly<Record<Pruned['kept'][number]['why'], string>> = {

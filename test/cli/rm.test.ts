@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { noteSession, writeSession } from '../../src/agents/program/session-files.ts';
 import { recordDelivery } from '../../src/app/delivered.ts';
@@ -205,4 +206,32 @@ test('wait answers with the exit code of the run, and with 124 when the time is 
     out: 'run cut is still running\n',
   });
   await lock.release();
+});
+
+test('rm takes no title for a run, removes nothing with --dry-run, and asks a person on a terminal', async () => {
+  const before = left();
+  const titled = await asked(['rm', 'plain.dot'], { force: true });
+  expect(titled.code).toBe(2);
+  expect(titled.err).toMatch(/"plain\.dot" is a title, not the id of a run[\s\S]*name a run by its id: /);
+  const dry = await asked(['rm', 'done'], { dryRun: true });
+  expect(dry).toMatchObject({ code: 0, out: expect.stringMatching(/^would remove done \(completed, /) });
+  expect(left()).toEqual(before);
+  const answered = async (key: string) => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    let shown = '';
+    output.on('data', (piece: Buffer) => {
+      shown += piece;
+    });
+    const ended = asked(['rm', 'done'], {}, { terminal: { input, output, interrupt: () => {} } });
+    await expect.poll(() => shown).toContain('Remove this run with all files?');
+    input.write(key);
+    return ended;
+  };
+  expect(await answered('\r')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('nothing was removed'),
+  });
+  expect(left()).toEqual(before);
+  expect((await answered('y')).code).toBe(0);
+  expect(left()).not.toContain('done');
 });

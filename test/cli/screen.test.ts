@@ -375,3 +375,32 @@ test('branches are records with their names', async () => {
     "
   `);
 });
+
+test('an order that is done keeps why its earlier attempts failed', async () => {
+  const order = { id: 'WO-01', title: 'Greets', index: 1, count: 2, attempt: 1, done: false };
+  const step = (node_id: string, work_order?: typeof order): RunEvent =>
+    ({ ...completed(node_id), ...(work_order === undefined ? {} : { work_order }) }) as RunEvent;
+  const fails: RunEvent = {
+    ...base,
+    ...{ type: 'StageFailed', node_id: 'verify', visit: 1, elapsed_ms: 300, attempts: 1 },
+    ...{ failure_class: 'product', failure_reason: 'verify_failed: not ok 3 - greets twice' },
+  } as RunEvent;
+  const text = await seen(
+    [
+      step('next', order),
+      step('propose'),
+      fails,
+      step('next', { ...order, attempt: 2 }),
+      step('propose'),
+      step('commit', { ...order, attempt: 2, done: true }),
+      done,
+    ],
+    terminal,
+  );
+  const lines = text
+    .replaceAll(/^.*\r\x1b\[2K/gm, '')
+    .split('\n')
+    .filter((line) => /WO-01|attempt/.test(line));
+  expect(lines.at(-2)).toMatch(/✓ WO-01 Greets {2}2 attempts/);
+  expect(lines.at(-1)).toBe('            attempt 1: verify: verify_failed: not ok 3 - greets twice');
+});

@@ -8,8 +8,8 @@ import type { RunEvent } from '../../core/events.ts';
 import { branchLines, type DrawnWhere } from './branch-lines.ts';
 import { columnsOf } from './diagnostics.ts';
 import { liveLine, nodeWords } from './events.ts';
+import { cutToColumns, indent, orderLines } from './order-lines.ts';
 import { oneLine, type Paint, tail } from './run.ts';
-import { stateSign } from './states.ts';
 
 export type ScreenOptions = {
   readonly paint: Paint;
@@ -20,7 +20,6 @@ export type ScreenOptions = {
 };
 
 type Channel = 'stdout' | 'stderr' | 'answer' | 'reasoning';
-type WorkOrder = NonNullable<Extract<RunEvent, { type: 'StageCompleted' }>['work_order']>;
 
 /** What a run shows. Times are milliseconds of one clock; `width` is that of the terminal in columns. */
 export interface RunScreen {
@@ -32,10 +31,6 @@ export interface RunScreen {
   below(now: number, width: number): readonly string[];
 }
 
-/** Before the steps of a work order. */
-const indent = '  ';
-/** Lines of a work order that are shown while it runs: the last ones. */
-const mostUnfolded = 5;
 /** Milliseconds after which the place of a node's output is shown. */
 const longMs = 10_000;
 /** Characters of a running node's output that are kept. */
@@ -58,42 +53,20 @@ type Running = {
   /** What it waits for, and until when by the clock of the screen. */
   readonly waits?: { readonly wait: Wait; readonly until: number } | undefined;
 };
-/** `lines`: of its steps; each is cut to the width when it is drawn. */
-type Order = {
-  readonly now: WorkOrder;
-  readonly began: number;
-  readonly lines: ((width: number) => string)[];
-};
-
 export function runScreen(options: ScreenOptions): RunScreen {
   const { paint, unfolded } = options;
   let began: number | undefined;
   const nodes = runningNodes(options);
   const branches = branchLines(!unfolded);
-  let order: Order | undefined;
+  const orders = orderLines(!unfolded);
   const sinceStart = (now: number) => now - (began ?? now);
   const factsAt = (now: number, width: number): DrawnWhere => ({ clock: sinceStart(now), paint, width });
-  const head = (of: Order, change: WorkOrder, now: number, width: number, sign: string) =>
-    orderLine(change, { took: now - of.began, clock: sinceStart(now), paint, width, sign });
 
-  /** The line of a work order that is done. */
-  const changed = (change: WorkOrder, now: number, width: number): readonly string[] => {
-    const tried = order?.now.id === change.id ? order : { now: change, began: now, lines: [] };
-    order = change.done
-      ? undefined
-      : // Of one that is tried again the last attempt is shown.
-        { ...tried, now: change, lines: change.attempt > tried.now.attempt ? [] : tried.lines };
-    return change.done ? [head(tried, change, now, width, stateSign('done', paint))] : [];
-  };
   /** The lines of a work order and of branches that are not done when the run stops; of a failed run with their steps. */
   const left = (failed: boolean, now: number, width: number): readonly string[] => {
-    const open = order;
-    order = undefined;
     nodes.clear();
     const more = branches.left(failed, now, factsAt(now, width));
-    if (open === undefined) return more;
-    const line = head(open, open.now, now, width, stateSign(failed ? 'failed' : 'interrupted', paint));
-    return [line, ...(failed && !unfolded ? open.lines.map((step) => step(width)) : []), ...more];
+    return [...orders.left(failed, now, factsAt(now, width)), ...more];
   };
   return {
     event(event, now, width) {
@@ -104,35 +77,23 @@ export function runScreen(options: ScreenOptions): RunScreen {
       const line = (columns: number) => liveLine(event, clock, paint, columns);
       const whole = line(width);
       const own = whole === undefined ? [] : [whole];
-      // A later step names an order that is done once more.
-      if (
-        event.type === 'StageCompleted' &&
-        event.work_order !== undefined &&
-        (!event.work_order.done || order?.now.id === event.work_order.id)
-      ) {
-        const before = order?.now.attempt;
-        const more = changed(event.work_order, now, width);
-        if (unfolded) return [...own, ...more];
+      const named = orders.named(event, now, factsAt(now, width));
+      if (named !== undefined) {
+        if (unfolded) return [...own, ...named.lines];
         // The line of the order stands for the steps that begin it, an attempt, or end it.
-        if (event.work_order.attempt !== before || more.length > 0) return more;
+        if (named.isNext || named.lines.length > 0) return named.lines;
       }
       if (/^Pipeline[^S]/.test(event.type)) return left(event.type === 'PipelineFailed', now, width);
       const step = whole === undefined ? undefined : (columns: number) => line(columns) ?? '';
       const lines = branches.event(event, step, now, factsAt(now, width)) ?? own;
-      if (order === undefined || unfolded || !('node_id' in event)) return lines;
-      if (whole !== undefined) order.lines.push((columns) => `${indent}${line(columns - indent.length)}`);
-      return [];
+      return orders.takes(event, step) ? [] : lines;
     },
     text: nodes.text,
     below(now, width) {
-      const running = [
-        ...branches.summaries(factsAt(now, width)),
-        ...nodes.lines(now, sinceStart(now), width),
-      ];
-      if (order === undefined) return running;
-      const steps = unfolded ? [] : order.lines.slice(-mostUnfolded).map((step) => step(width));
-      const of = head(order, order.now, now, width, stateSign('running', paint));
-      return [of, ...steps, ...running.map((line) => `${indent}${line}`)];
+      const facts = factsAt(now, width);
+      const running = [...branches.summaries(facts), ...nodes.lines(now, sinceStart(now), width)];
+      const order = orders.below(now, facts);
+      return order === undefined ? running : [...order, ...running.map((line) => `${indent}${line}`)];
     },
   };
 }
@@ -194,22 +155,6 @@ function waitsAfter(event: NodeEvent, now: number): Running['waits'] {
   return { wait, until: now + Date.parse(wait.until) - Date.parse(wait.since) };
 }
 
-/** `  12.3s ✓ WO-01 Title  2 attempts  3.1s  abc1234`; the title is cut to what is left of the width. */
-function orderLine(
-  { id, title, index, count, attempt, done, commit }: WorkOrder,
-  { took, clock, paint, width, sign }: DrawnWhere & { readonly took: number; readonly sign: string },
-): string {
-  const rest = [
-    ...(done ? [] : [`${index} of ${count}`]),
-    ...(attempt > 1 ? [done ? countedItems(attempt, 'attempt') : `attempt ${attempt}`] : []),
-    elapsedWords(took),
-    ...(done ? [commit?.slice(0, 7) ?? 'no change'] : []),
-  ].join('  ');
-  const room = width - 1 - 10 - columnsOf(id) - 1 - 2 - columnsOf(rest);
-  const name = room < 8 ? '' : ` ${cut(oneLine(title, room), room)}`;
-  return `${paint.dim(elapsedWords(clock).padStart(7))} ${sign} ${paint.bold(id)}${name}  ${paint.dim(rest)}`;
-}
-
 /** `  12.3s … verify #2 0.4s  its last words`, and of one that takes long where its whole output is, unless there are `several`. */
 function runningLines(
   running: Running,
@@ -227,7 +172,7 @@ function runningLines(
   const words = wait === '' ? latestWords(running, width - columnsOf(head) - 2) : wait;
   const place = now - began >= longMs && !several ? outputOf(node, channel) : undefined;
   return [
-    paint.dim(cut(words === '' ? head : `${head}  ${words}`, width)),
+    paint.dim(cutToColumns(words === '' ? head : `${head}  ${words}`, width)),
     // Never cut: it is copied.
     ...(place === undefined ? [] : [paint.dim(`${' '.repeat(10)}output: ${place}`)]),
   ];
@@ -247,21 +192,8 @@ const latestWords = ({ text, channel }: Running, room: number): string =>
 function lastLine(text: string, room: number): string {
   if (room < 12) return '';
   const lines = stripVTControlCharacters(text).split(/[\r\n]/);
-  return cut(
+  return cutToColumns(
     oneLine((lines.findLast((line) => line.trim() !== '') ?? '').replace(/\p{C}/gu, ' '), room),
     room,
   );
-}
-
-/** The beginning of a text that fits into that many columns. */
-function cut(text: string, room: number): string {
-  if (columnsOf(text) <= room) return text;
-  let left = room - 1;
-  let fits = '';
-  for (const character of text) {
-    left -= columnsOf(character);
-    if (left < 0) break;
-    fits += character;
-  }
-  return `${fits}…`;
 }

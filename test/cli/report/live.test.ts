@@ -102,6 +102,7 @@ test.for([60, 80, 120])('a work order unfolds while it runs, at %i columns', (wi
   for (const line of below) expect(line.length).toBeLessThan(width);
   expect(below.map((line) => line.slice(0, 31).trimEnd())).toEqual([
     '  12.0s ● WO-02 Find the files',
+    '            attempt 1: verify:',
     '    11.0s ✓ apply #2 1.0s  wrot',
     '    12.0s … verify #2 0.0s  ok',
   ]);
@@ -110,15 +111,18 @@ test.for([60, 80, 120])('a work order unfolds while it runs, at %i columns', (wi
     started('commit'),
     completed('commit', order(2, 'abc1234567')),
   );
-  expect(it.kept).toHaveLength(1);
+  expect(it.kept).toHaveLength(2);
   expect(it.kept[0]).toMatch(/✓ WO-02 Find the files.* {2}2 attempts {2}14\.0s {2}abc1234$/);
+  // Why the first attempt failed stays.
+  expect(it.kept[1]).toMatch(/^ {12}attempt 1: verify: /);
+  expect(it.kept[1]?.length).toBeLessThan(width);
   expect(it.kept[0]?.length).toBeLessThan(width);
   expect(it.below()).toEqual([]);
   it.events(
     started('next', 2),
     completed('next', { visit: 2, notes: 'all done', ...order(2, 'abc1234567') }),
   );
-  expect(it.kept[1]).toMatch(/✓ next #2 1\.0s {2}all done$/);
+  expect(it.kept[2]).toMatch(/✓ next #2 1\.0s {2}all done$/);
 });
 
 test('with everything unfolded each node is a line, and so is the work order', () => {
