@@ -14,8 +14,10 @@ import { logsCommand } from './logs.ts';
 import { runLine } from './report/inspect.ts';
 import { canDraw, openScreen } from './report/live.ts';
 import { askedText } from './report/question.ts';
-import { painter, summary } from './report/run.ts';
+import { painter } from './report/run.ts';
+import { summary } from './report/summary.ts';
 import type { VerbResult } from './verb.ts';
+import { failureCardIn } from './why.ts';
 
 export type AttachOptions = {
   readonly runsdir?: string;
@@ -96,7 +98,8 @@ async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Pr
   if (result === null || result.status !== row?.status) io.err(`${runLine(`run ${id}:`, row)}\n`);
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(`${summary({ ...result, next: row.next }, paint)}\n`);
+    const card = row.status === 'failed' ? await failureCardIn(dir, io) : null;
+    io.out(`${summary({ ...result, next: row.next }, paint, card)}\n`);
     for (const question of row.questions) io.out(`${askedText(question, paint)}\n`);
   }
 }

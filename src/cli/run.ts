@@ -18,7 +18,8 @@ import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.
 import { type CliIo, paints } from './io.ts';
 import { openView, type View } from './report/live.ts';
 import { answerCommands, askedText } from './report/question.ts';
-import { painter, summary } from './report/run.ts';
+import { painter } from './report/run.ts';
+import { summary } from './report/summary.ts';
 import type { VerbResult } from './verb.ts';
 
 /** Flags that only a resume accepts. */
@@ -137,13 +138,19 @@ async function withRecords(runDir: string, ended: Finished | Refusal, io: RunHos
 }
 
 /** Prints the end of a run, and turns it into an exit code. */
-export function report(ended: Finished | Refusal, options: RunOptions, io: RunHost): VerbResult {
+export async function report(
+  ended: Finished | Refusal,
+  options: RunOptions,
+  io: RunHost,
+): Promise<VerbResult> {
   if ('problems' in ended) return ended;
   const { result } = ended;
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
   else if (options.quiet !== true || result.status !== 'completed') {
-    io.out(`${summary(result, paint)}\n`);
+    const card =
+      result.status === 'failed' ? await (await import('./why.ts')).failureCardIn(result.run_dir, io) : null;
+    io.out(`${summary(result, paint, card)}\n`);
     for (const asked of askedIn(result)) {
       const question = openQuestionOf(result.run_dir, asked, io);
       // Where a person was asked, the question is on the screen.

@@ -1,14 +1,19 @@
 /** `factory show`: a run at a glance, as at its end, with each node; or one execution of a node. */
 
 import { executionViewOf, inspectExecution } from '../app/inspect/execution.ts';
+import type { FailureCard } from '../app/inspect/failure-card.ts';
 import { folderOf } from '../app/inspect/folder.ts';
 import { type RunOverview, readOverview } from '../app/inspect/overview.ts';
 import { readForViews } from '../app/inspect/read-run.ts';
 import { findExecution, groupedExecutions, inspectRun } from '../app/inspect/run.ts';
 import { pricesOf } from '../core/budget/prices.ts';
+import { changedFilesWords } from '../core/changed-files-words.ts';
+import { isPaused } from '../core/outcome.ts';
 import { parsePoint } from '../core/records/names.ts';
+import { needsAttention } from '../run/next-command.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
+import { actionRows } from './report/card.ts';
 import {
   executionText,
   nodeTable,
@@ -18,8 +23,10 @@ import {
   standingText,
 } from './report/inspect.ts';
 import { askedText } from './report/question.ts';
-import { foreign, type Paint, painter, rowsText, summary } from './report/run.ts';
+import { foreign, type Paint, painter, rowsText } from './report/run.ts';
+import { summary } from './report/summary.ts';
 import type { VerbResult } from './verb.ts';
+import { failureCardIn } from './why.ts';
 
 export type ShowOptions = {
   readonly runsdir?: string;
@@ -58,7 +65,8 @@ export async function showCommand(
   if (point === undefined) {
     const overview = await readOverview(found.dir, io);
     if ('problems' in overview) return overview;
-    io.out(`${screen(overview, paint, io)}\n`);
+    const card = needsAttention(overview.status) ? await failureCardIn(found.dir, io) : null;
+    io.out(`${screen(overview, card, paint, io)}\n`);
     return 0;
   }
   const inspected = await readForViews(found.dir, io);
@@ -95,7 +103,7 @@ async function showSession(
 }
 
 /** The nodes, the work orders while they are not all done, and the words of the end of a run, with the next command last. */
-function screen(view: RunOverview, paint: Paint, io: CliIo): string {
+function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: CliIo): string {
   const width = io.outIsTerminal ? io.width : 160;
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
   const { manifest, result, next, at_node, wake_at, status, questions } = view;
@@ -104,9 +112,12 @@ function screen(view: RunOverview, paint: Paint, io: CliIo): string {
     nodeTable(view.nodes, paint, width).join('\n'),
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
     ...(view.notes.length > 0 ? [view.notes.map((note) => foreign(noteWords(note), '  ')).join('\n')] : []),
-    isIts ? summary({ ...result, next: '' }, paint) : standingText(view, paint),
+    isIts
+      ? summary({ ...result, next: '' }, paint, card && { ...card, actions: [] })
+      : standingText(view, paint),
   ];
   const rows = [
+    ...(view.changed === null ? [] : [['changed', changedFilesWords(view.changed)] as const]),
     ...settingRows(manifest, view.spent, pricesOf(manifest)),
     ...(wake_at === null ? [] : [['resumes at', wake_at] as const]),
     ...(at_node === null
@@ -116,7 +127,7 @@ function screen(view: RunOverview, paint: Paint, io: CliIo): string {
             ? (['at', `node ${at_node}`] as const)
             : (['continues', `with node ${at_node}`] as const),
         ]),
-    ...(next === '' ? [] : [['next', paint.bold(next)] as const]),
+    ...actionRows({ actions: isIts && isPaused(status) ? [] : (card?.actions ?? []) }, next, paint),
   ];
   const asked = questions.flatMap((question) => ['', askedText(question, paint)]);
   return [texts.join('\n\n'), ...rowsText(rows, paint), ...asked].join('\n');

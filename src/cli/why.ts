@@ -1,4 +1,6 @@
 /** `factory why`: why a run failed or waits, with evidence and the next command. */
+import type { FailureCard } from '../app/inspect/failure-card.ts';
+import type { InspectHost } from '../app/inspect/rows.ts';
 import { inspectWhy } from '../app/inspect/why.ts';
 import { findNamed, runsDirOf } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
@@ -29,4 +31,10 @@ export async function whyCommand(
     );
   }
   return 0;
+}
+
+/** The card of a run that needs attention; null for any other, and for one that cannot be read. */
+export async function failureCardIn(runDir: string, host: InspectHost): Promise<FailureCard | null> {
+  const why = await inspectWhy(runDir, host);
+  return 'problems' in why ? null : why.card;
 }

@@ -359,6 +359,7 @@ export function madeView(row: RunRow, orders: number): RunView {
         .slice(1)
         .map((to, at) => ({ ...{ from: order[at] ?? '', to, label: '', condition: '' }, taken: 1 })),
     },
+    changed: { files: 6, names: ['src/links.js', 'src/pages.js', 'test/links.test.js', 'docs/links.md'] },
     card: bad
       ? {
           line: row.headline,
@@ -426,6 +427,7 @@ export function madeExecution(row: ExecutionRow, output: string): ExecutionView 
     schema_version: 1,
     ...row,
     question: null,
+    failed: null,
     settings: [{ name: 'prompt', text: 'Propose the smallest change.' }],
     excerpt: failed ? "not ok 3 - finds a broken anchor\n    expected [ 'archive/2023.md' ]" : '',
     commands: row.usage === null ? [{ command: 'npm test', exit_code: failed ? 1 : 0 }] : [],

@@ -29,8 +29,7 @@ test('a failed join names the branch that failed, and the command that runs that
   const ran = await it.factory(['run', 'p.dot'], { runId: 'r' });
   expect(ran.code).toBe(1);
   expect(ran.out).toMatch(/ {2}branches {2}1 completed, 1 failed\n {12}impl \(product\): .*tool_exit_code_1/);
-  const next =
-    'factory fork r --at test@1 --before --pipeline p.dot # after a change of test in p.dot';
+  const next = 'factory fork r --at test@1 --before --pipeline p.dot # after a change of test in p.dot';
   expect(ran.out).toContain(next);
   const why = await it.factory(['why', 'r']);
   expect(why.out).toContain('branch impl failed at test@1 (product): tool_exit_code_1');

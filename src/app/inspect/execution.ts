@@ -17,6 +17,7 @@ import type { RunReader } from '../../run/open-run.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
 import { changesIn } from './execution-changes.ts';
+import { failedOutput } from './failed-output.ts';
 import { folderOf } from './folder.ts';
 import { nodeSettingsOf } from './node-settings.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
@@ -41,7 +42,7 @@ export async function inspectExecution(
   const row = findExecution(executions, node, visit);
   if ('problems' in row) return row;
   const view = await executionViewOf(run, row);
-  if (!areMasked(view.state, run.row.status)) return { ...view, excerpt: '', output: [] };
+  if (!areMasked(view.state, run.row.status)) return { ...view, excerpt: '', failed: null, output: [] };
   const mask = masker(textsToMask(host.env));
   return { ...view, output: view.output.map((one) => ({ ...one, text: mask(one.text) })) };
 }
@@ -68,6 +69,7 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
     ...row,
     settings: [...nodeSettingsOf(run, row.node)],
     excerpt: await excerptOf(run, row, folder, visit, withheld),
+    failed: row.state === 'fail' && visit !== undefined ? await failedOutput(run, visit) : null,
     commands: (visit?.commands ?? []).map(({ argv, exit_code }) => ({
       command: spokenCommand(argv),
       exit_code,

@@ -3,6 +3,7 @@ import type { Refusal } from '../../core/diagnostic.ts';
 import { once } from '../../core/once.ts';
 import { orderKey } from '../../core/records/build.ts';
 import { storedGraph } from '../read-pipeline.ts';
+import { changedFilesOf } from './changed-files.ts';
 import { readLatestEvents } from './event-history.ts';
 import { executionStandings } from './executions.ts';
 import { type NodeTotals, nodeTotalsOf } from './nodes.ts';
@@ -18,6 +19,7 @@ export type RunOverview = RunRow &
     readonly nodes: readonly NodeTotals[];
     /** Its work orders and what is next to them; none in a run without work orders. */
     readonly groups: RunView['groups'];
+    readonly changed: RunView['changed'];
     /** Executions so far. */
     readonly steps: number;
   };
@@ -31,6 +33,7 @@ export async function readOverview(dir: string, host: InspectHost): Promise<RunO
     ...{ ...row, ...factsOf(run, host), manifest },
     nodes: nodeTotalsOf(await standingsIn(run, host), run),
     groups: hasOrders(run) ? (await groupedExecutions(await inspectedRun(run, host))).groups : [],
+    changed: await changedFilesOf(dir, history),
     steps: history.checkpoint.steps,
   };
 }

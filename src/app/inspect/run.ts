@@ -10,6 +10,7 @@ import { type RunResult, runResultSchema } from '../../core/records/result.ts';
 import { loadOrders } from '../../run/orders.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
+import { changedFilesOf } from './changed-files.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
@@ -55,6 +56,7 @@ export async function runViewOf(
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause,
+    changed: await changedFilesOf(run.dir, history),
     card: cause === null ? null : await cardIn(facts, cause, host),
     result,
     last_event: events.seq,

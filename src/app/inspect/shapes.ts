@@ -10,6 +10,7 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
+import { changedFilesSchema } from './changed-files.ts';
 import { failureCardSchema } from './failure-card.ts';
 import { nodeSettingsSchema } from './node-settings.ts';
 import { waitReasons, waitSchema } from './wait.ts';
@@ -316,6 +317,7 @@ export const runViewSchema = once(() =>
     notes: z.array(noteRowSchema()).describe('Of people to its agents, in their order'),
     graph: graphViewSchema(),
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
+    changed: changedFilesSchema().nullable().describe('Null where its snapshots cannot be read'),
     card: failureCardSchema().nullable().describe('Null for a run that needs no attention'),
     result: runResultSchema().nullable().describe('Null until it has ended'),
     last_event: z.int().describe('`seq` of the last event that this view contains'),
@@ -350,6 +352,10 @@ export const executionViewSchema = once(() =>
     schema_version: z.literal(1),
     settings: nodeSettingsSchema(),
     excerpt: z.string().describe('The lines of its output that say what failed; else empty'),
+    failed: failureCardSchema()
+      .pick({ excerpt: true, place: true })
+      .nullable()
+      .describe('As on the card of its run; null unless it failed and printed something'),
     question: questionSchema().nullable().describe('Of a human gate; null for any other node'),
     commands: z.array(z.object({ command: z.string(), exit_code: z.int().nullable() })),
     prompt: shownTextSchema().nullable(),

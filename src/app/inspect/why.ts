@@ -3,7 +3,6 @@ import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { localTime } from '../../core/amounts.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
-import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
 import { overriddenIn } from '../../core/overridden.ts';
 import { dueWords, giverWords, optionWords } from '../../core/question-words.ts';
@@ -13,7 +12,6 @@ import { interruptedBy } from '../../core/records/stop-request.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { locksIn } from '../../run/lock.ts';
 import { needsAttention } from '../../run/next-command.ts';
-import { printed } from '../../run/result.ts';
 import type { WhyReport } from '../answers.ts';
 import { executionName } from './executions.ts';
 import type { FailureCard } from './failure-card.ts';
@@ -109,15 +107,10 @@ function failureOf(run: CauseFacts) {
   if (branch !== undefined && inBranch !== undefined)
     return { visit: inBranch, lines: branchLines([branch, ...others], run, visit) };
   const clean = withheld(last.node) ? (execution?.reason ?? '') : (execution?.reason ?? last.reason);
-  const output = printed({ context }, last.node);
   return {
     visit,
     lines: [
       `node ${executionName(visit)} failed (${last.class}): ${clean}`,
-      ...(output === '' ? [] : [`output: ${failureLine(output) ?? output.trim().split('\n').at(-1) ?? ''}`]),
-      ...(last.command === undefined || clean.includes(last.command)
-        ? []
-        : [`command: ${last.command}${last.exit_code === null ? '' : ` (exit ${last.exit_code})`}`]),
       ...(last.attribution === undefined ? [] : [`class ${last.class}: ${last.attribution.why}`]),
       after(visit, row.reason, visits, ended?.cause),
     ],

@@ -1,9 +1,9 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
 import { basename } from 'node:path';
+import type { WhyReport } from '../../app/answers.ts';
 import type { NodeTotals } from '../../app/inspect/nodes.ts';
 import type { RunOverview } from '../../app/inspect/overview.ts';
 import type {
-  Cause,
   ExecutionGroup,
   ExecutionView,
   GivenAnswer,
@@ -19,6 +19,7 @@ import { isPaused } from '../../core/outcome.ts';
 import { giverWords, optionWords } from '../../core/question-words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
+import { actionRows, failureRows, outputRows } from './card.ts';
 import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow } from './run.ts';
 import { stateCell, statePaint } from './states.ts';
 
@@ -173,14 +174,20 @@ export const settingRows = (
       ]),
 ];
 
-/** The cause in a few lines, its evidence and the next command. */
-export function causeText(cause: Cause, status: Status, paint: Paint): string {
+/** The cause in a few lines, what failed with its places, the files that show it, and what to do. */
+export function causeText(cause: WhyReport, status: Status, paint: Paint): string {
   const head = statePaint(status, paint)(`${stateCell(status)}: ${withoutWord(cause.headline, status)}`);
   return [
     head,
     ...cause.lines.map((line) => `  ${line}`),
-    ...cause.evidence.map((path, at) => `  ${paint.dim((at === 0 ? 'evidence' : '').padEnd(9))} ${path}`),
-    ...(cause.next === '' ? [] : [`  ${paint.dim('next'.padEnd(9))} ${paint.bold(cause.next)}`]),
+    ...rowsText(
+      [
+        ...(cause.card === null ? [] : failureRows(cause.card, paint)),
+        ...cause.evidence.map((path, at) => [at === 0 ? 'evidence' : '', path] as const),
+        ...actionRows({ actions: cause.card?.actions ?? [] }, cause.next, paint),
+      ],
+      paint,
+    ),
   ].join('\n');
 }
 
@@ -233,7 +240,7 @@ export function executionText(view: ExecutionView, folder: string, paint: Paint)
       rows.filter(([, text]) => text !== ''),
       paint,
     ),
-    ...outputText(view),
+    ...outputText(view, paint),
   ].join('\n');
 }
 
@@ -277,10 +284,8 @@ function edgeRows({ next, how, edges }: ExecutionView, paint: Paint): readonly (
 }
 
 /** What failed, else the end of what was printed or answered. */
-function outputText(view: ExecutionView): readonly string[] {
-  // Its commands are listed above.
-  const excerpt = view.excerpt.replace(/^verification:\n(?:(?:command|exit_code): .*\n)*/, '');
-  if (excerpt !== '') return ['', 'what failed:', `  ${foreign(excerpt, '  ')}`];
+function outputText(view: ExecutionView, paint: Paint): readonly string[] {
+  if (view.failed !== null) return ['', 'what failed:', ...rowsText(outputRows(view.failed, paint), paint)];
   if (view.withheld)
     return ['', 'The output is not shown: it may contain the holdout, and the run is unfinished.'];
   const texts = view.answer === null ? view.output : [view.answer];

@@ -118,12 +118,13 @@ test('a run is its executions in order, with why each came, and rounds of its lo
 });
 
 test('the cause of a failed run names the execution, what it printed, its files and the next command', async () => {
-  const { cause } = await view('bad');
+  const { cause, card } = await view('bad');
   expect(cause).toMatchObject({
     node: 'a@1',
     next: 'factory resume bad --accept-changes # after adding an edge from a for outcome=fail to straight.dot',
   });
-  expect(cause?.lines.join('\n')).toMatch(/a@1 failed \(product\).*\n.*ERROR: no column email/);
+  expect(cause?.lines[0]).toMatch(/a@1 failed \(product\)/);
+  expect(card?.excerpt?.lines[card.excerpt.at ?? -1]).toBe('ERROR: no column email');
   expect(cause?.evidence).toContain(join(dirOf('bad'), 'a/tool.stdout.txt'));
 });
 

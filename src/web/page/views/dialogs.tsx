@@ -162,7 +162,11 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
   const before = useSignal(true);
   const { busy, problem, send } = useRequest<{ run_id: string }>();
   const settings = useForkSettings(run.run_id, point);
-  const body = { at: point, before: before.value, ...settings.set };
+  const note = useSignal('');
+  const body = {
+    ...{ at: point, before: before.value, ...settings.set },
+    ...(note.value.trim() === '' ? {} : { note: note.value }),
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     const forked = await send(() => api.fork(run.run_id, body));
@@ -204,6 +208,7 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
             }}
           />
         </fieldset>
+        <NoteField value={note} />
         <ForkSettings {...settings} />
         <Command text={typedCommand('factory', forkArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
@@ -216,5 +221,19 @@ function ForkDialog({ run, at }: { run: RunRow; at: string | undefined }) {
         </p>
       </form>
     </Dialog>
+  );
+}
+function NoteField({ value }: { value: { value: string } }) {
+  return (
+    <label class="field">
+      <span>Hint for its first agent</span>
+      <textarea
+        rows={2}
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+        }}
+      />
+    </label>
   );
 }

@@ -3,15 +3,16 @@ import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
+import { changedFilesWords } from '../../../core/changed-files-words.ts';
 import { slowNow } from '../clock.ts';
-import { executionPath } from '../selection.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
-import { nodeNamed, pathOf } from '../text/address.ts';
+import { pathOf } from '../text/address.ts';
 import { comparisonOf } from '../text/comparison.ts';
 import { pathEnd, tokensText } from '../text/format.ts';
 import { ActButtons } from './acts.tsx';
 import { BranchCards } from './branches.tsx';
+import { CardOfRun } from './card.tsx';
 import { State } from './icon.tsx';
 import { Ago, Command, Elapsed } from './parts.tsx';
 import { QuestionPanel } from './question.tsx';
@@ -19,6 +20,7 @@ import { WaitLine } from './waiting.tsx';
 
 export function Headline({ run }: { run: RunView }) {
   const { cause } = run;
+  const hasCard = cause !== null && run.question === null;
   return (
     <header class="run-head">
       <div class="run-first">
@@ -50,9 +52,12 @@ export function Headline({ run }: { run: RunView }) {
             {follow.value ? 'Following' : 'Follow'}
           </button>
         )}
-        {run.next !== '' && <Command text={run.next} label="Copy the next command" />}
+        {run.next !== '' && !hasCard && <Command text={run.next} label="Copy the next command" />}
+        {run.next === '' && run.status === 'completed' && (
+          <Command text={`${run.run_dir}/workspace`} label="Copy the path of its files" />
+        )}
       </div>
-      {cause !== null && run.question === null && <CauseLines run={run} />}
+      {hasCard && <CardOfRun run={run} />}
       <Origin run={run} />
       <p class="hidden" role="status">
         {`${lookOf(stateOrWait(run.status, run.waiting)).word}: ${cause?.headline ?? run.headline}`}
@@ -90,24 +95,6 @@ const sandboxWords = ({ sandbox }: RunView): string =>
 /** A text without the explanation in brackets that follows it. */
 const short = (text: string): string => text.replace(/ \(.*$/s, '');
 
-function CauseLines({ run }: { run: RunView }) {
-  const { cause } = run;
-  if (cause === null) return null;
-  const node = cause.node === null ? undefined : nodeNamed(cause.node);
-  return (
-    <div class={`cause edge-${lookOf(run.status).tone}`}>
-      {cause.lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-      {node !== undefined && (
-        <p>
-          <a href={executionPath(run.run_id, node.id, node.visit)}>Show {cause.node}</a>
-        </p>
-      )}
-    </div>
-  );
-}
-
 function Origin({ run }: { run: RunView }) {
   const { forked_from, replay_of, progress } = run;
   return (
@@ -124,6 +111,11 @@ function Origin({ run }: { run: RunView }) {
           work orders {progress.done} of {progress.total}
           {progress.current !== null && `, ${progress.current} now`}
         </span>
+      )}
+      {run.changed !== null && (
+        <a href={pathOf({ view: 'run', run: run.run_id, tab: 'changes' })}>
+          {changedFilesWords(run.changed)}
+        </a>
       )}
       <span>
         started <Ago time={run.started_at} />
