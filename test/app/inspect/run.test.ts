@@ -64,7 +64,7 @@ test('rows have title, headline, next command and what can be done', async () =>
       headline: 'a: ERROR: no column email',
       ...{
         next: 'factory resume bad --accept-changes # after adding an edge from a for outcome=fail to straight.dot',
-        acts: ['resume', 'fork', 'replay', 'remove'],
+        acts: ['resume', 'fork', 'replay', 'dismiss', 'remove'],
         progress: null,
         delivered: null,
       },
