@@ -23,7 +23,7 @@ import { programTexts } from './program-text.mjs';
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
 /** Packages that most commands never load: a quarter of the code that would be read at every start. */
-const large = ['openai', 'pino', 'acorn', 'ts-graphviz', '@hpcc-js/wasm-graphviz', '@clack/prompts'];
+const large = ['openai', 'pino', 'acorn', '@hpcc-js/wasm-graphviz', '@clack/prompts'];
 const fileOf = (name) => name.replace(/^.*\//, '');
 /** Has programs for each platform, which cannot be bundled. */
 const native = '@resvg/resvg-js';

@@ -241,6 +241,15 @@ export const pictureQuery = once(() =>
       .describe('Without heading, legend, ground and style sheet, for a page that has them'),
   }),
 );
+export const mapQuery = once(() =>
+  z.object({
+    open: z
+      .string()
+      .max(10_000)
+      .default('')
+      .describe('Ids of `folds` of the graph that are shown open, with commas between them'),
+  }),
+);
 const pageLength = once(() => z.coerce.number().int().min(1).max(10_000));
 
 export const runsQuery = once(() =>

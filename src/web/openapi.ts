@@ -5,6 +5,7 @@ import { runComparisonSchema } from '../app/compare/shape.ts';
 import { estimateSchema } from '../app/estimate.ts';
 import { sessionSchema } from '../app/inspect/session-shape.ts';
 import * as shapes from '../app/inspect/shapes.ts';
+import { graphMapSchema } from '../app/picture/map-shape.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
 import * as contract from './contract.ts';
@@ -26,6 +27,7 @@ const named = {
   StoredEvent: answers.storedEventSchema,
   EventPage: answers.eventPageSchema,
   LiveText: contract.shownLiveSchema,
+  GraphMap: graphMapSchema,
   QueueReport: queueReportSchema,
   SubmitBody: contract.submitBodySchema,
   SubmitReport: submitReportSchema,

@@ -6,6 +6,7 @@ import { runComparisonSchema } from '../app/compare/shape.ts';
 import { estimateSchema } from '../app/estimate.ts';
 import { sessionSchema } from '../app/inspect/session-shape.ts';
 import { executionViewSchema, runViewSchema } from '../app/inspect/shapes.ts';
+import { graphMapSchema } from '../app/picture/map-shape.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import * as contract from './contract.ts';
 import * as starts from './start-contract.ts';
@@ -124,6 +125,14 @@ export const routes = {
     params: run,
     query: contract.pictureQuery,
     answers: 'image/svg+xml',
+  },
+  map: {
+    method: 'get',
+    path: '/api/v1/runs/:id/map',
+    about: 'The graph of a run to move in, in pieces, without states and counts',
+    params: run,
+    query: contract.mapQuery,
+    answers: graphMapSchema,
   },
   timeline: {
     method: 'get',

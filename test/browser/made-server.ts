@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { ChangeList, PipelineList, RunList } from '../../src/app/answers.ts';
 import type { Estimate } from '../../src/app/estimate.ts';
 import { newestFirst, runPage } from '../../src/app/inspect/run-pages.ts';
-import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { RunRow, RunView } from '../../src/app/inspect/shapes.ts';
+import type { GraphMap } from '../../src/app/picture/map-shape.ts';
 import { typedCommand } from '../../src/app/typed-command.ts';
 import type { QueueReport } from '../../src/core/records/queue-report.ts';
 import { startApi } from '../../src/web/api/start.ts';
@@ -194,10 +195,7 @@ function ofRun(
   const view = madeView(row, 5);
   if (rest === '') return json(response, view);
   if (rest === 'changes') return json(response, changes);
-  if (rest === 'graph.svg') {
-    response.setHeader('Content-Type', 'image/svg+xml');
-    return response.end(drawing(view.graph.nodes));
-  }
+  if (rest === 'map') return json(response, madeMap(view.graph));
   const later = madeEvents(view, events).filter(({ seq }) => seq > Number(query.get('after')));
   if (rest === 'events') return json(response, { events: later, last: events, more: false });
   if (rest === 'stream') {
@@ -227,13 +225,15 @@ function ofRun(
   return response.end(madeOutput(lines));
 }
 
-const drawing = (nodes: readonly { readonly id: string; readonly state: string }[]): string =>
-  `<svg xmlns="http://www.w3.org/2000/svg" class="factory-picture" viewBox="0 0 300 ${nodes.length * 60}">${nodes
-    .map(
-      ({ id, state }, at) =>
-        `<g class="node ${state}" data-node="${id}" data-state="${state}"><rect class="outline" x="80" y="${at * 60 + 10}" width="140" height="36" fill="#fff" stroke="#888"/><text x="150" y="${at * 60 + 32}" text-anchor="middle">${id}</text></g>`,
-    )
-    .join('')}</svg>`;
+/** One node below the other. */
+const madeMap = ({ nodes }: RunView['graph']): GraphMap => ({
+  ...{ schema_version: 1, width: 300, height: nodes.length * 60, defs: '', edges: [], boxes: [] },
+  nodes: nodes.map(({ id, label }, at) => ({
+    ...{ id, label, of: [id], opens: null, leads: null, about: '', room: 100 },
+    box: [80, at * 60 + 10, 140, 36],
+    svg: `<g class="node" data-node="${id}"><rect class="outline" x="80" y="${at * 60 + 10}" width="140" height="36" fill="#fff" stroke="#888"/><text class="label" x="150" y="${at * 60 + 26}" text-anchor="middle">${id}</text><text class="details" x="90" y="${at * 60 + 40}"/></g>`,
+  })),
+});
 
 function json(response: ServerResponse, value: unknown, status = 200): ServerResponse {
   response.writeHead(status, { 'Content-Type': 'application/json' });

@@ -345,7 +345,7 @@ export function madeView(row: RunRow, orders: number): RunView {
     branches: [],
     executions,
     graph: {
-      ...{ name: 'main', direction: 'TB', regions: [] },
+      ...{ name: 'main', direction: 'TB', regions: [], children: [], folds: [] },
       nodes: order.map((id) => {
         const own = executions.filter(({ node }) => node === id);
         const state = own.at(-1)?.state ?? ('none' as const);

@@ -24,7 +24,7 @@ inChromium('factory serve', (browser) => {
     await page.getByRole('button', { name: 'Run the demo' }).click();
 
     await page.getByRole('heading', { name: 'linkcheck' }).waitFor();
-    await page.locator('.drawing [data-node="plan"]').waitFor();
+    await page.locator('.drawing [data-node]').first().waitFor();
     await page.getByRole('button', { name: 'Follow' }).click();
     await page.getByRole('region', { name: /Execution .+@\d+/ }).waitFor();
     await page.getByRole('button', { name: /done: WO-01/ }).waitFor(slow);
@@ -130,8 +130,10 @@ inChromium('factory serve', (browser) => {
       await page.getByRole('button', { name: 'Yes' }).first().click();
       await expect.poll(() => page.getByRole('button', { name: 'Yes' }).count(), slow).toBe(left);
     }
+    await page.getByRole('button', { name: 'Whole' }).click();
     await page.locator('.drawing [data-node="call"][data-state="success"]').waitFor(slow);
     expect(await page.getByText('call.look').count()).toBe(0);
+    await opensByKeys(page);
     await page
       .getByRole('button', { name: /Look again/ })
       .first()
@@ -139,6 +141,21 @@ inChromium('factory serve', (browser) => {
     await page.getByText('call.look').first().waitFor();
   });
 });
+
+/** The map opens what is folded without a mouse, and shows the last lines of what it points at. */
+async function opensByKeys(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Look again: success/ }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('.drawing [data-node="call.look"]').waitFor(slow);
+  await page.getByRole('link', { name: /^look: success/ }).focus();
+  await page.locator('.map-hint').getByText('seen', { exact: true }).waitFor(slow);
+  expect(await violations(page)).toEqual([]);
+  await page.locator('.drawing [data-edge][data-to="call"] .hit').first().dispatchEvent('click');
+  await page.locator('.map-hint').getByRole('link', { name: 'join@1' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('.drawing [data-fold="call"] .details').click();
+  await page.locator('.drawing [data-opens="call"]').waitFor(slow);
+}
 
 /** The events of a run have every `seq` once, although the stream was interrupted. */
 async function eventsWithoutGap(page: Page): Promise<void> {

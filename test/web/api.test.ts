@@ -170,6 +170,13 @@ test('pictures are SVG that runs nothing when it is opened by itself', async () 
   }
 });
 
+test('the map of a run has its nodes and edges in pieces, without states', async () => {
+  const map = await client.map({ params: { id: 'done' } });
+  expect(map.nodes.map(({ id }) => id)).toEqual(['start', 'exit', 'make', 'change']);
+  expect(map.edges.map(({ parts }) => parts[0]?.to)).toEqual(['make', 'change', 'exit']);
+  expect(JSON.stringify(map)).not.toMatch(/data-state=\\"(?!none)/);
+});
+
 /** The messages of a stream until `enough` is true. */
 async function messagesUntil(
   stream: AsyncIterable<StreamMessage>,

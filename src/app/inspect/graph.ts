@@ -1,9 +1,9 @@
 /** A pipeline with what a run did in it. */
-import { type Graph, nodeOf } from '../../core/graph.ts';
+import { type Edge, type Graph, graphsIn, nodeOf, withoutItems } from '../../core/graph.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import { chosenEdge } from './executions.ts';
-import { pipelineGraph } from './pipeline-graph.ts';
-import type { ExecutionRow, GraphView } from './shapes.ts';
+import { calledGraphs, pipelineGraph } from './pipeline-graph.ts';
+import type { ExecutionRow, GraphPart, GraphView } from './shapes.ts';
 
 export type GraphFacts = {
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];
@@ -11,30 +11,65 @@ export type GraphFacts = {
   readonly calls: readonly CallRecord[];
 };
 
-export function graphOfRun(graph: Graph, { executions, visits, calls }: GraphFacts): GraphView {
-  // Instances of a list are one node.
-  const drawn = (id: string): string => nodeOf(graph, id)?.id ?? id;
-  const counts = new Map<string, number>();
-  for (const { node: id, route, fork } of visits) {
-    const node = drawn(id);
-    const edge = route === undefined ? undefined : chosenEdge(route);
-    if (edge !== undefined) count(counts, JSON.stringify([node, drawn(edge.to), edge.condition]));
-    const targets = new Set(fork?.call === true ? [] : fork?.branches.map((branch) => drawn(branch.id)));
-    for (const { to, conditionText } of graph.edges.filter(({ from }) => from === node && targets.size > 0))
-      if (targets.has(to)) count(counts, JSON.stringify([node, to, conditionText]));
-  }
-  const asked = new Map<string, number>();
-  for (const { type, node } of calls) if (type === 'CallStarted') count(asked, ofPipeline(graph, node));
-  const ran = ranIn(graph, executions);
-  const { nodes, edges, ...view } = pipelineGraph(graph);
+export function graphOfRun(graph: Graph, facts: GraphFacts): GraphView {
+  const view = pipelineGraph(graph);
+  const taken = takenIn(graph, facts.visits);
+  const called = new Map(calledGraphs(graph).map(({ call, child }) => [call, child]));
   return {
     ...view,
-    nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
-    edges: edges.map((edge) => ({
-      ...edge,
-      taken: counts.get(JSON.stringify([edge.from, edge.to, edge.condition])) ?? 0,
-    })),
+    ...partOfRun(graph, view, facts, taken),
+    children: view.children.map((part) => {
+      const child = called.get(part.call);
+      return child === undefined ? part : { ...part, ...partOfRun(child, part, facts, taken) };
+    }),
   };
+}
+
+/** The nodes and edges of a graph with what ran in them. */
+function partOfRun(
+  graph: Graph,
+  { nodes, edges }: GraphPart,
+  { executions, calls }: GraphFacts,
+  taken: ReadonlyMap<string, number>,
+): Pick<GraphPart, 'nodes' | 'edges'> {
+  const asked = new Map<string, number>();
+  for (const { type, node } of calls)
+    if (type === 'CallStarted') {
+      const drawn = nodeOfGraph(graph, node);
+      if (drawn !== undefined) count(asked, drawn);
+    }
+  const ran = ranIn(graph, executions);
+  return {
+    nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
+    edges: edges.map((edge) => ({ ...edge, taken: taken.get(edgeKey(edge)) ?? 0 })),
+  };
+}
+
+const edgeKey = ({ from, to, condition }: Pick<GraphPart['edges'][number], 'from' | 'to' | 'condition'>) =>
+  JSON.stringify([from, to, condition]);
+
+/** How often each edge was taken, also those of called pipelines. */
+function takenIn(graph: Graph, visits: GraphFacts['visits']): ReadonlyMap<string, number> {
+  // Instances of a list are one node.
+  const drawn = (id: string): string => nodeOf(graph, id)?.id ?? id;
+  const leaving = new Map<string, Edge[]>();
+  for (const one of graphsIn(graph))
+    for (const edge of one.edges) {
+      const others = leaving.get(edge.from);
+      if (others === undefined) leaving.set(edge.from, [edge]);
+      else others.push(edge);
+    }
+  const counts = new Map<string, number>();
+  for (const { node: id, route, fork } of visits) {
+    const from = drawn(id);
+    const edge = route === undefined ? undefined : chosenEdge(route);
+    if (edge !== undefined) count(counts, edgeKey({ from, to: drawn(edge.to), condition: edge.condition }));
+    if (fork === undefined || fork.call === true) continue;
+    const targets = new Set(fork.branches.map((branch) => drawn(branch.id)));
+    for (const { to, conditionText } of leaving.get(from) ?? [])
+      if (targets.has(to)) count(counts, edgeKey({ from, to, condition: conditionText }));
+  }
+  return counts;
 }
 
 type NodeView = GraphView['nodes'][number];
@@ -45,7 +80,8 @@ function ranIn(graph: Graph, rows: GraphFacts['executions']): ReadonlyMap<string
   const ran = new Map<string, Ran>();
   const latest = new Map<string, Map<string, NodeView['state']>>();
   for (const { node: id, state, took_ms, cost_usd } of rows) {
-    const node = ofPipeline(graph, id);
+    const node = nodeOfGraph(graph, id);
+    if (node === undefined) continue;
     const isCalled = nodeOf(graph, id)?.id !== node;
     const states = latest.get(node) ?? new Map<string, NodeView['state']>();
     // A call stands as what it has called.
@@ -61,16 +97,25 @@ function ranIn(graph: Graph, rows: GraphFacts['executions']): ReadonlyMap<string
   return ran;
 }
 
-/** The node of the pipeline itself: `work` for `work.3`, `call` for `call.look` and `call.2.look`. */
-function ofPipeline({ nodes }: Graph, id: string): string {
+/** The node of the graph that an execution belongs to: `work` for `work.3`, `call` for `call.look` and `call.2.look`; undefined for one
+ *  outside of the graph. */
+function nodeOfGraph({ nodes }: Graph, id: string): string | undefined {
   const parts = id.split('.');
   const ids = parts.map((_, at) => parts.slice(0, parts.length - at).join('.'));
-  return ids.find((one) => nodes.has(one)) ?? id;
+  return ids.find((one) => nodes.has(one)) ?? ids.map(withoutItems).find((one) => nodes.has(one));
 }
 
 /** The call or its instance: `call.2` for `call.2.look`. */
-const callOf = (id: string, node: string): string =>
-  `${node}${/^(?:\.\d+)*/.exec(id.slice(node.length))?.[0] ?? ''}`;
+function callOf(id: string, node: string): string {
+  const parts = id.split('.');
+  let left = node.split('.').length;
+  let end = 0;
+  for (; end < parts.length && left > 0; end++) if (!isItem(parts[end])) left--;
+  while (end < parts.length && isItem(parts[end])) end++;
+  return parts.slice(0, end).join('.');
+}
+
+const isItem = (part: string | undefined): boolean => part !== undefined && /^\d+$/.test(part);
 
 /** Of several instances the picture shows the state that a person looks for first. */
 const states = [

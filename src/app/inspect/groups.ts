@@ -142,13 +142,19 @@ const whyWords = ({ stage, reason }: { readonly stage: FailureStage; readonly re
 
 /** Steps of our own pipelines by their commands. */
 function partPlace({ node, type }: Row, graph: Graph | undefined): Place | undefined {
-  const command = nodeOf(graph, node)?.settings.tool_command ?? '';
+  const place = partOfCommand(nodeOf(graph, node)?.settings.tool_command ?? '');
+  if (place !== undefined) return place;
+  // The model that plans, in a pipeline with the steps of a plan.
+  return type === 'codergen' && plans(graph) ? plan : undefined;
+}
+
+/** The part next to the work orders that a command belongs to. */
+export function partOfCommand(command: string): Place | undefined {
   if (/^\s*factory plan\s/.test(command)) return plan;
   if (/^\s*factory order proof\b/.test(command)) return { id: 'proof', title: 'Proof', kind: 'part' };
   if (/\bfactory scenario\b|\bscripts\/scenarios\/|^\s*factory order mend\b/.test(command))
     return { id: 'scenarios', title: 'Scenarios', kind: 'part' };
-  // The model that plans, in a pipeline with the steps of a plan.
-  return type === 'codergen' && plans(graph) ? plan : undefined;
+  return undefined;
 }
 
 const plan: Place = { id: 'plan', title: 'Plan', kind: 'part' };

@@ -53,7 +53,7 @@ export async function runViewOf(
     notes,
     graph:
       graph === undefined
-        ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [] }
+        ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [], children: [], folds: [] }
         : graphOfRun(graph, { executions, visits: visitsOf(run), calls: history.calls }),
     cause,
     changed: await changedFilesOf(run.dir, history),

@@ -223,11 +223,9 @@ export const executionGroupSchema = once(() =>
 );
 export type ExecutionGroup = z.infer<ReturnType<typeof executionGroupSchema>>;
 
-/** The pipeline with what the run did in it. */
-export const graphViewSchema = once(() =>
+/** Nodes and edges of a pipeline with what the run did in them. */
+const graphPartSchema = once(() =>
   z.object({
-    name: z.string().describe("The pipeline's label, else its name"),
-    direction: z.enum(['TB', 'LR', 'BT', 'RL']).describe('`rankdir`: from the top to the bottom …'),
     nodes: z.array(
       z.object({
         id: z.string(),
@@ -263,6 +261,35 @@ export const graphViewSchema = once(() =>
         }),
       )
       .describe('The nodes with branches'),
+  }),
+);
+export type GraphPart = z.infer<ReturnType<typeof graphPartSchema>>;
+
+/** The pipeline with what the run did in it. */
+export const graphViewSchema = once(() =>
+  graphPartSchema().extend({
+    name: z.string().describe("The pipeline's label, else its name"),
+    direction: z.enum(['TB', 'LR', 'BT', 'RL']).describe('`rankdir`: from the top to the bottom …'),
+    children: z
+      .array(
+        graphPartSchema().extend({
+          call: z
+            .string()
+            .describe('The node that calls it; the ids of its nodes begin with that id and a dot'),
+        }),
+      )
+      .describe('The pipelines that its nodes call, and those that these call'),
+    folds: z
+      .array(
+        z.object({
+          id: z.string().describe('The node that calls, or that chooses the next work order'),
+          kind: z.enum(['orders', 'call']),
+          label: z.string(),
+          within: z.string().nullable().describe('The node that calls the pipeline with it'),
+          nodes: z.array(z.string()).describe('Of a call those of the called pipeline'),
+        }),
+      )
+      .describe('What a map shows as one card: the loop over the work orders, and each call'),
   }),
 );
 export type GraphView = z.infer<ReturnType<typeof graphViewSchema>>;

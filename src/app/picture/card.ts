@@ -1,22 +1,22 @@
 /** The texts of a node of the picture, and how large the node is. Points. */
-import { elapsedWords, usdWords } from '../../core/amounts.ts';
 import type { GraphView } from '../inspect/shapes.ts';
 import { isKnownKind, kindLook } from './marks.ts';
+import { ranWords } from './ran-words.ts';
 import { cutToWidth, shortCondition, textWidth, wrapped } from './text.ts';
 
 export type ViewNode = GraphView['nodes'][number];
 export type ViewEdge = GraphView['edges'][number];
 
 export const sizes = {
-  label: 12.5,
-  line: 15,
-  details: 10,
-  detailsLine: 14,
+  label: 13,
+  line: 16,
+  details: 12,
+  detailsLine: 15,
   icon: 16,
   gap: 7,
-  edge: 10,
+  edge: 12,
 } as const;
-const widest = { label: 165, edge: 105 } as const;
+const widest = { label: 170, details: 222, mapDetails: 190, edge: 120 } as const;
 const most = { label: 4, edge: 3 } as const;
 const pad = { x: 10, y: 8 } as const;
 
@@ -28,43 +28,59 @@ export type Card = {
   readonly text: number;
   readonly width: number;
   readonly height: number;
+  /** Of a map: there is room for details of this width, which the page writes. */
+  readonly room?: number;
 };
 
 /** Whether anything has run in the graph: its nodes then have room for a sign. */
-export const hasRun = ({ nodes }: GraphView): boolean =>
+export const hasRun = ({ nodes }: Pick<GraphView, 'nodes'>): boolean =>
   nodes.some(({ state, executions }) => state !== 'none' || executions > 0);
 
 /** `signed`: the node has room for a sign. */
 export function cardOf(node: ViewNode, signed: boolean): Card {
-  const label = node.label.trim() === '' ? node.id : node.label;
-  const lines = wrapped(label, widest.label, sizes.label, most.label);
-  const details = cutToWidth(detailsOf(node, label), widest.label + 20, sizes.details);
+  const details = [...aboutNode(node), ...ranWords(node)].join(' · ');
+  return sizedCard(node, cutToWidth(details, widest.details, sizes.details), { signed });
+}
+
+/** The card of a node of a map: with room for a sign and for the longest of `details`, which the page writes. */
+export function mapCardOf(node: ViewNode, details: readonly string[]): Card {
+  const longest = Math.max(...details.map((one) => textWidth(one, sizes.details)));
+  return sizedCard(node, details[0] ?? '', { signed: true, room: Math.min(longest, widest.mapDetails) });
+}
+
+function sizedCard(
+  node: ViewNode,
+  details: string,
+  { signed, room }: { readonly signed: boolean; readonly room?: number },
+): Card {
+  const lines = wrapped(labelOf(node), widest.label, sizes.label, most.label);
   const text = Math.max(
     ...lines.map((line) => textWidth(line, sizes.label)),
-    textWidth(details, sizes.details),
+    room ?? textWidth(details, sizes.details),
   );
   const sides = sizes.icon + sizes.gap + (signed ? sizes.icon + sizes.gap : 0);
   const content = text + sides;
-  const tall = lines.length * sizes.line + (details === '' ? 0 : sizes.detailsLine);
+  const tall = textHeight(lines, details !== '' || room !== undefined);
+  const common = { lines, details, content, text, ...(room === undefined ? {} : { room }) };
   if (node.type === 'conditional') {
     const height = Math.max(2 * tall + 14, 56);
-    return { lines, details, content, text, width: content / (1 - tall / height) + 6, height };
+    return { ...common, width: content / (1 - tall / height) + 6, height };
   }
   const width = content + 2 * (pad.x + kindLook(node.type).aside);
-  return { lines, details, content, text, width, height: Math.max(tall, sizes.icon) + 2 * pad.y };
+  return { ...common, width, height: Math.max(tall, sizes.icon) + 2 * pad.y };
 }
 
-/** `plan · ×2 · 1.2s · 0.02 USD`: the id where the label differs from it, an unknown type, and what the run did. */
-function detailsOf(node: ViewNode, label: string): string {
-  const { id, type, executions, took_ms, cost_usd, calls } = node;
-  return [
-    ...(plain(label) === plain(id) ? [] : [id]),
-    ...(isKnownKind(type) ? [] : [type]),
-    ...(executions > 1 ? [`×${executions}`] : []),
-    ...(executions > 0 && type !== 'start' && type !== 'exit' ? [elapsedWords(took_ms)] : []),
-    ...(calls === 0 ? [] : [cost_usd === null ? 'cost unknown' : usdWords(cost_usd)]),
-  ].join(' · ');
-}
+/** The height of the texts of a card. */
+export const textHeight = (lines: readonly string[], detailed: boolean): number =>
+  lines.length * sizes.line + (detailed ? sizes.detailsLine : 0);
+
+const labelOf = ({ label, id }: ViewNode): string => (label.trim() === '' ? id : label);
+
+/** The id where the label differs from it, and an unknown type. */
+export const aboutNode = (node: ViewNode): readonly string[] => [
+  ...(plain(labelOf(node)) === plain(node.id) ? [] : [node.id]),
+  ...(isKnownKind(node.type) ? [] : [node.type]),
+];
 
 /** `Check it!` and `check_it` are the same to a reader. */
 const plain = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
@@ -95,5 +111,5 @@ export const edgeTitle = ({ from, to, label, condition, taken }: ViewEdge): stri
   ].join('\n');
 
 /** Whether the edge is one for failures: it is drawn dashed. */
-export const isFailureEdge = ({ condition }: ViewEdge): boolean =>
+export const isFailureEdge = ({ condition }: Pick<ViewEdge, 'condition'>): boolean =>
   /\boutcome\s*={1,2}\s*["']?fail/.test(condition) && !/\|\|/.test(condition);

@@ -41,7 +41,7 @@ export function framed({ inline = false, name, width, height, content, ...more }
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" class="factory-picture" viewBox="0 0 ${across} ${down}" width="${across}" height="${down}" font-family="${fontFamily}" font-size="12.5" role="img" aria-label="${escaped(name)}">`,
     ...(inline ? [] : [`<style>${darkStyle()}</style>`]),
-    defs(),
+    signDefs(),
     ...(inline ? [] : [`<rect class="ground" width="100%" height="100%" fill="${colours.ground[0]}"/>`]),
     ...headingTexts(heading),
     `<g transform="translate(${coordinate(margin + (inner - width) / 2)} ${coordinate(margin + above)})">`,
@@ -83,7 +83,7 @@ export const lineMark =
     `<g class="edge ${kind}"><path class="line" d="M${coordinate(x)} ${coordinate(y + 8)}h16" fill="none" ${attributes}/></g>`;
 
 /** The signs, and the hatching of waits. */
-const defs = (): string =>
+export const signDefs = (): string =>
   [
     '<defs>',
     ...[

@@ -4,18 +4,17 @@ import type { GraphView } from '../inspect/shapes.ts';
 import { lookOf } from '../inspect/states.ts';
 import {
   type Card,
-  cardOf,
   edgeLines,
   edgeTitle,
-  hasRun,
   isCount,
   isFailureEdge,
   nodeTitle,
   sizes,
+  textHeight,
   type ViewEdge,
   type ViewNode,
 } from './card.ts';
-import { type Cluster, clustersOf, flatClusters } from './clusters.ts';
+import { type Cluster, flatClusters } from './clusters.ts';
 import {
   coordinate,
   framed,
@@ -26,7 +25,8 @@ import {
   svgText as text,
 } from './frame.ts';
 import type { GraphLayout, PicturePoint, Stroke } from './layout.ts';
-import { colours, edgeMarks, failureIcon, kindLook, outlineOf } from './marks.ts';
+import { closeIcon, colours, edgeMarks, failureIcon, kindLook, openIcon, outlineOf } from './marks.ts';
+import { cardOfNode, sketchOf } from './sketch.ts';
 import { escaped } from './text.ts';
 
 export type GraphPicture = Picture & {
@@ -38,15 +38,16 @@ export type GraphPicture = Picture & {
  *  `data-to` and `data-edge`, its index. The sign of a node is `<use class="sign" href="#sign-STATE">`. */
 export function graphSvg(view: GraphView, layout: GraphLayout, picture: GraphPicture = {}): string {
   const { marked = new Set<string>() } = picture;
-  const signed = hasRun(view);
+  const sketch = sketchOf(view);
+  const { signed } = sketch;
   const edges = view.edges.map((edge, at) => edgeGroup(edge, at, layout.edges[at]));
   const nodes = view.nodes.map((node) =>
-    nodeGroup(node, cardOf(node, signed), layout.nodes.get(node.id), {
+    nodeGroup(node, cardOfNode(sketch, node.id), layout.nodes.get(node.id), {
       signed,
       problem: marked.has(node.id),
     }),
   );
-  const boxes = flatClusters(clustersOf(view)).map((one) => clusterGroup(one, layout.clusters.get(one.id)));
+  const boxes = flatClusters(sketch.clusters).map((one) => clusterGroup(one, layout.clusters.get(one.id)));
   return framed({
     ...picture,
     name: `Graph of ${view.name}`,
@@ -58,7 +59,7 @@ export function graphSvg(view: GraphView, layout: GraphLayout, picture: GraphPic
 }
 
 /** The element of a stroke; `attributes` are those of all of them. */
-function element({ kind, points, filled }: Stroke, attributes: string): string {
+export function strokeElement({ kind, points, filled }: Stroke, attributes: string): string {
   const fill = filled ? '' : ' fill="none"';
   const pair = ([x, y]: PicturePoint) => `${coordinate(x)},${coordinate(y)}`;
   const [first = [0, 0], second = [0, 0]] = points;
@@ -72,36 +73,47 @@ function element({ kind, points, filled }: Stroke, attributes: string): string {
   }
 }
 
-type PlaceOf<M> = M extends ReadonlyMap<string, infer P> ? P : never;
+export type PlaceOf<M> = M extends ReadonlyMap<string, infer P> ? P : never;
 
 /** The box around branches, or around one branch. */
-function clusterGroup(
+export function clusterGroup(
   { id, kind, label }: Cluster,
   place: PlaceOf<GraphLayout['clusters']> | undefined,
 ): string {
   if (place === undefined) throw new Error(`Internal: no place for the box ${id}`);
   const { corner, width, height, label: middle } = place;
   const dashes = kind === 'fork' ? ' stroke-dasharray="4 3"' : '';
+  const [x, y] = [corner[0] + 10, middle[1] + 3.5];
+  const icon = kind === 'fold' ? iconAt(closeIcon, [x - 4, y - 12], colours.quiet[0]) : '';
   return [
     `<g class="cluster ${kind}" data-cluster="${escaped(id)}">`,
     `<rect class="box" x="${coordinate(corner[0])}" y="${coordinate(corner[1])}" width="${coordinate(width)}" height="${coordinate(height)}" rx="8" fill="none" stroke="${colours.line[0]}"${dashes}/>`,
-    text([corner[0] + 10, middle[1] + 3.5], sizes.edge, label, `class="details" fill="${colours.quiet[0]}"`),
+    icon,
+    text([icon === '' ? x : x + 18, y], sizes.edge, label, `class="details" fill="${colours.quiet[0]}"`),
     '</g>',
   ].join('');
 }
 
-type Marking = { readonly signed: boolean; readonly problem: boolean };
+const iconAt = (icon: string, [x, y]: PicturePoint, colour: string): string =>
+  `<svg class="icon" x="${coordinate(x)}" y="${coordinate(y)}" width="16" height="16" viewBox="0 0 16 16" color="${colour}">${icon}</svg>`;
 
-function nodeGroup(
+type Marking = {
+  readonly signed: boolean;
+  readonly problem: boolean;
+  readonly map?: true;
+  readonly opens?: boolean;
+};
+
+export function nodeGroup(
   node: ViewNode,
   card: Card,
   place: PlaceOf<GraphLayout['nodes']> | undefined,
-  { signed, problem }: Marking,
+  { signed, problem, map, opens = false }: Marking,
 ): string {
   if (place === undefined) throw new Error(`Internal: no place for node ${node.id}`);
   const { line, paper, width, dashes } = outlineOf(node.state);
   const fails = node.ends === 'fail';
-  const icon = fails ? failureIcon : kindLook(node.type).icon;
+  const icon = opens ? openIcon : fails ? failureIcon : kindLook(node.type).icon;
   const stroke = `stroke="${colours[line][0]}" stroke-width="${width}"${dashes === '' ? '' : ` stroke-dasharray="${dashes}"`}`;
   const [x, y] = place.at;
   const left = x - card.content / 2;
@@ -115,13 +127,13 @@ function nodeGroup(
   ];
   return [
     `<g id="node-${escaped(node.id)}" class="${escaped(classes.join(' '))}" data-node="${escaped(node.id)}" data-state="${node.state}">`,
-    `<title>${escaped(nodeTitle(node))}</title>`,
+    map === true ? '' : `<title>${escaped(nodeTitle(node))}</title>`,
     ...place.outline.map((one, at) =>
       at === 0
-        ? element({ ...one, filled: true }, `class="outline" fill="${colours[paper][0]}" ${stroke}`)
-        : element(one, `class="outline inner" ${stroke}`),
+        ? strokeElement({ ...one, filled: true }, `class="outline" fill="${colours[paper][0]}" ${stroke}`)
+        : strokeElement(one, `class="outline inner" ${stroke}`),
     ),
-    `<svg class="icon" x="${coordinate(left)}" y="${coordinate(y - 8)}" width="16" height="16" viewBox="0 0 16 16" color="${colours[fails && !quiet ? 'fail' : 'quiet'][0]}">${icon}</svg>`,
+    iconAt(icon, [left, y - 8], colours[fails && !quiet ? 'fail' : 'quiet'][0]),
     ...textsOf(card, [left + sizes.icon + sizes.gap, y], quiet ? 'quiet' : 'ink'),
     ...(signed ? [sign(node.state, [left + card.content - sizes.icon, y - 8])] : []),
     ...(problem ? [sign('problem', [x + card.width / 2 - 11, y - card.height / 2 - 7])] : []),
@@ -130,28 +142,41 @@ function nodeGroup(
 }
 
 function textsOf(
-  { lines, details }: Card,
+  { lines, details, room }: Card,
   [x, middle]: PicturePoint,
   ink: 'ink' | 'quiet',
 ): readonly string[] {
-  const tall = lines.length * sizes.line + (details === '' ? 0 : sizes.detailsLine);
-  const top = middle - tall / 2;
+  const detailed = details !== '' || room !== undefined;
+  const top = middle - textHeight(lines, detailed) / 2;
   return [
     ...lines.map((line, at) =>
-      text([x, top + at * sizes.line + 11.5], sizes.label, line, `class="label" fill="${colours[ink][0]}"`),
+      text([x, top + at * sizes.line + 12], sizes.label, line, `class="label" fill="${colours[ink][0]}"`),
     ),
-    details === ''
-      ? ''
-      : text(
-          [x, top + lines.length * sizes.line + 10],
+    detailed
+      ? text(
+          [x, top + lines.length * sizes.line + 11],
           sizes.details,
           details,
           `class="details" fill="${colours.quiet[0]}"`,
-        ),
+        )
+      : '',
   ];
 }
 
-function edgeGroup(edge: ViewEdge, at: number, place: GraphLayout['edges'][number] | undefined): string {
+/** Of a map, whose page shows what a run did and answers clicks: there is no tooltip. */
+type EdgeOfMap = {
+  /** Points by which its texts are moved to the left, where a count has room at their right. */
+  readonly shift: number;
+  /** What is in it besides. */
+  readonly more: readonly string[];
+};
+
+export function edgeGroup(
+  edge: ViewEdge,
+  at: number,
+  place: GraphLayout['edges'][number] | undefined,
+  map?: EdgeOfMap,
+): string {
   if (place === undefined) throw new Error(`Internal: no place for edge ${at}`);
   const isRoute = edge.taken > 0;
   const fails = isFailureEdge(edge);
@@ -159,17 +184,19 @@ function edgeGroup(edge: ViewEdge, at: number, place: GraphLayout['edges'][numbe
   const classes = ['edge', ...(isRoute ? ['taken'] : []), ...(fails ? ['failure'] : [])].join(' ');
   const width = isRoute ? 2.5 : 1;
   const lines = edgeLines(edge);
+  const { label } = place;
   return [
     `<g id="edge-${at}" class="${classes}" data-edge="${at}" data-from="${escaped(edge.from)}" data-to="${escaped(edge.to)}">`,
-    `<title>${escaped(edgeTitle(edge))}</title>`,
+    map === undefined ? `<title>${escaped(edgeTitle(edge))}</title>` : '',
     ...place.line.map((one) =>
-      element(
+      strokeElement(
         one,
         `class="line" stroke="${colour}" stroke-width="${width}"${fails ? ' stroke-dasharray="5 3"' : ''}`,
       ),
     ),
-    ...place.arrow.map((one) => element(one, `class="arrow" fill="${colour}" stroke="${colour}"`)),
-    ...(place.label === undefined ? [] : edgeTexts(lines, place.label)),
+    ...place.arrow.map((one) => strokeElement(one, `class="arrow" fill="${colour}" stroke="${colour}"`)),
+    ...(label === undefined ? [] : edgeTexts(lines, [label[0] - (map?.shift ?? 0), label[1]])),
+    ...(map?.more ?? []),
     '</g>',
   ].join('');
 }
@@ -177,7 +204,7 @@ function edgeGroup(edge: ViewEdge, at: number, place: GraphLayout['edges'][numbe
 /** The lines at the middle of a label, each with a halo that keeps it apart from lines below it. */
 const edgeTexts = (lines: readonly string[], [x, y]: PicturePoint): readonly string[] =>
   lines.map((line, at) => {
-    const middle = y + (at - (lines.length - 1) / 2) * 12.5;
+    const middle = y + (at - (lines.length - 1) / 2) * 14;
     const halo = `stroke="${colours.ground[0]}" stroke-width="3" stroke-linejoin="round" paint-order="stroke"`;
     const mark = edgeMarks[line];
     if (mark !== undefined)

@@ -53,16 +53,16 @@ type Output = { readonly bb: string; readonly objects?: readonly Drawn[]; readon
 /** The layout of DOT as `graphDot` writes it, made at once: for small graphs, which take less time than to begin a thread. */
 export async function laidOut(dot: string): Promise<GraphLayout> {
   const graphviz = await Graphviz.load();
-  return layoutOf(graphviz.layout(dot, 'json', 'dot'));
+  return layoutIn(graphviz.layout(dot, 'json', 'dot'));
 }
 
 /** The same in another thread; undefined if it cannot be done, or not within `mostMs`. */
 export async function laidOutInThread(dot: string, mostMs: number): Promise<GraphLayout | undefined> {
   const text = await layoutInThread(dot, mostMs);
-  return text === undefined ? undefined : layoutOf(text);
+  return text === undefined ? undefined : layoutIn(text);
 }
 
-function layoutOf(text: string): GraphLayout {
+function layoutIn(text: string): GraphLayout {
   const output = JSON.parse(text) as Output;
   const [, , width = 0, height = 0] = output.bb.split(',').map(Number);
   const flipped = ([x, y]: PicturePoint): PicturePoint => [x, height - y];

@@ -75,7 +75,17 @@ export const failureIcon = `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M5
 type KindLook = {
   /** Attributes of the outline in DOT. */
   readonly dot: {
-    readonly shape: 'box' | 'component' | 'ellipse' | 'diamond' | 'folder' | 'octagon' | 'polygon' | 'tab';
+    readonly shape:
+      | 'box'
+      | 'box3d'
+      | 'component'
+      | 'ellipse'
+      | 'diamond'
+      | 'folder'
+      | 'octagon'
+      | 'plaintext'
+      | 'polygon'
+      | 'tab';
     readonly style?: 'rounded' | 'diagonals';
     readonly peripheries?: number;
     readonly sides?: number;
@@ -164,6 +174,18 @@ const kindLooks: Readonly<Record<string, KindLook>> = {
     icon: `<circle cx="8" cy="8" r="6.5" ${stroke}/><path d="M8 4v4l3 2" ${stroke} stroke-linecap="round"/>`,
   },
 };
+/** What a map shows for several nodes: a click opens it. */
+export const foldType = 'fold';
+/** What a map shows at the end of an edge that would cross the whole drawing: the name of the node that it leads to. */
+export const stubType = 'stub';
+/** Of a card that a click opens. */
+export const openIcon = `<path d="M2.5 2.5h11v11h-11zM8 5v6M5 8h6" ${stroke}/>`;
+/** Of the box around what was opened: a click folds it. */
+export const closeIcon = `<path d="M2.5 2.5h11v11h-11zM5 8h6" ${stroke}/>`;
+const mapLooks: Readonly<Record<string, KindLook>> = {
+  [foldType]: { dot: { shape: 'box3d' }, aside: 4, mermaid: ['[[', ']]'], icon: openIcon },
+  [stubType]: { dot: { shape: 'plaintext' }, aside: 0, mermaid: ['[', ']'], icon: '' },
+};
 const unknown: KindLook = {
   dot: box,
   aside: 0,
@@ -171,5 +193,5 @@ const unknown: KindLook = {
   icon: `<path d="M5 5.5a3 3 0 1 1 4.5 2.6C8.4 8.7 8 9.3 8 10.5M8 13.3v.2" ${stroke} stroke-linecap="round"/>`,
 };
 export const kindLook = (type: string): KindLook =>
-  Object.hasOwn(kindLooks, type) ? (kindLooks[type] ?? unknown) : unknown;
+  Object.hasOwn(kindLooks, type) ? (kindLooks[type] ?? unknown) : (mapLooks[type] ?? unknown);
 export const isKnownKind = (type: string): boolean => Object.hasOwn(kindLooks, type);

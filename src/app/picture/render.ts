@@ -3,31 +3,36 @@ import { countedItems } from '../../core/amounts.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { sha256 } from '../../core/sha256.ts';
 import type { GraphView } from '../inspect/shapes.ts';
-import { graphDot } from './graph-dot.ts';
+import { sketchDot } from './graph-dot.ts';
 import { type GraphPicture, graphSvg } from './graph-svg.ts';
 import { type GraphLayout, laidOut, laidOutInThread } from './layout.ts';
+import { passesManyRanks } from './long-edges.ts';
+import { type Sketch, sketchOf } from './sketch.ts';
 
 /** No one can read more in one picture. */
 const mostNodes = 5000;
 /** Nodes and edges of a graph that is laid out at once. */
 const fewElements = 100;
-/** Ranks that edges pass, all together, from which a layout takes more than seconds: Graphviz puts a point of each edge on each. A
- *  hundred nodes with an edge to one exit have twice as many. */
-const manyRanks = 2000;
 const mostMs = 60_000;
 
 /** The graph as an SVG text, or why there is none. */
 export async function drawnGraph(view: GraphView, picture?: GraphPicture): Promise<string | Refusal> {
-  const count = view.nodes.length;
-  if (count > mostNodes)
-    return tooLarge(`the graph has ${countedItems(count, 'node')}, and a picture has at most ${mostNodes}`);
+  const refusal = tooManyNodes(view);
+  if (refusal !== undefined) return refusal;
   const layout = await sharedLayout(view);
-  if (layout === undefined)
-    return tooLarge(
-      `the graph has ${countedItems(count, 'node')} and ${countedItems(view.edges.length, 'edge')}: it cannot be laid out`,
-    );
-  return graphSvg(view, layout, picture);
+  return layout === undefined ? notLaidOut(view) : graphSvg(view, layout, picture);
 }
+
+/** Why a graph has no picture; undefined if it may have one. */
+export const tooManyNodes = ({ nodes }: GraphView): Refusal | undefined =>
+  nodes.length > mostNodes
+    ? tooLarge(`the graph has ${countedItems(nodes.length, 'node')}, and a picture has at most ${mostNodes}`)
+    : undefined;
+
+export const notLaidOut = ({ nodes, edges }: Pick<Sketch, 'nodes' | 'edges'>): Refusal =>
+  tooLarge(
+    `the graph has ${countedItems(nodes.length, 'node')} and ${countedItems(edges.length, 'edge')}: it cannot be laid out`,
+  );
 
 const tooLarge = (message: string): Refusal =>
   refused(
@@ -36,36 +41,26 @@ const tooLarge = (message: string): Refusal =>
     'factory graph writes it as text for other programs: --format dot or --format mermaid',
   );
 
-async function layoutFor(view: GraphView): Promise<GraphLayout | undefined> {
-  const layout = await layoutAs(view);
+type LayOut = (sketch: Sketch, plain: boolean) => Promise<GraphLayout | undefined>;
+
+/** The layout of a sketch, made in another thread; undefined if it cannot be laid out. */
+export const layoutOf = (sketch: Sketch): Promise<GraphLayout | undefined> => turned(sketch, inThread);
+
+const inThread: LayOut = (sketch, plain) => laidOutInThread(sketchDot(sketch, { plain }), mostMs);
+
+async function turned(sketch: Sketch, layOut: LayOut): Promise<GraphLayout | undefined> {
+  const usual = passesManyRanks(sketch.nodes, sketch.edges) ? undefined : await layOut(sketch, false);
+  const layout = usual ?? (await layOut(sketch, true));
   // So long a row is unreadable on every screen: from the top to the bottom it is at least a page to scroll.
   return layout !== undefined &&
     layout.width > 2400 &&
     layout.width > 4 * layout.height &&
-    view.direction !== 'TB'
-    ? layoutAs({ ...view, direction: 'TB' })
+    sketch.direction !== 'TB'
+    ? turned({ ...sketch, direction: 'TB' }, layOut)
     : layout;
 }
 
-async function layoutAs(view: GraphView): Promise<GraphLayout | undefined> {
-  if (isSmall(view)) return laidOut(graphDot(view));
-  const usual = ranksPassed(view) > manyRanks ? undefined : await laidOutInThread(graphDot(view), mostMs);
-  return usual ?? laidOutInThread(graphDot(view, { plain: true }), mostMs);
-}
-
 const isSmall = ({ nodes, edges }: GraphView): boolean => nodes.length + edges.length <= fewElements;
-
-/** How many ranks the edges pass, all together: about, by the distance of each node from the first ones. */
-function ranksPassed({ nodes, edges }: GraphView): number {
-  const next = new Map<string, string[]>(nodes.map(({ id }) => [id, []]));
-  for (const { from, to } of edges) next.get(from)?.push(to);
-  const targets = new Set(edges.map(({ to }) => to));
-  const first = nodes.filter(({ id }) => !targets.has(id));
-  const rank = new Map(first.map(({ id }) => [id, 0]));
-  for (const [id, at] of rank) for (const to of next.get(id) ?? []) if (!rank.has(to)) rank.set(to, at + 1);
-  const rankOf = (id: string): number => rank.get(id) ?? 0;
-  return edges.reduce((sum, { from, to }) => sum + Math.abs(rankOf(to) - rankOf(from)), 0) - edges.length;
-}
 
 type Layouts = Map<string, Promise<GraphLayout | undefined>>;
 
@@ -76,12 +71,13 @@ const mostKept = 8;
 const busy: Layouts = new Map();
 
 function sharedLayout(view: GraphView): Promise<GraphLayout | undefined> {
-  if (isSmall(view)) return layoutFor(view);
+  // It takes less time than to begin a thread.
+  if (isSmall(view)) return turned(sketchOf(view), (sketch, plain) => laidOut(sketchDot(sketch, { plain })));
   const key = sha256(JSON.stringify(view));
   const known = kept.get(key);
   if (known !== undefined) return known;
   const graph = sha256(JSON.stringify([view.name, view.nodes.map(({ id }) => id)]));
-  const made = Promise.resolve(busy.get(graph)).then(() => layoutFor(view));
+  const made = Promise.resolve(busy.get(graph)).then(() => layoutOf(sketchOf(view)));
   busy.set(graph, made);
   kept.set(key, made);
   for (const old of kept.keys()) if (kept.size > mostKept) kept.delete(old);

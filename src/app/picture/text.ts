@@ -14,8 +14,19 @@ const usual = 0.63;
 /** The width of `text` in the unit of `size`. */
 export function textWidth(text: string, size: number): number {
   let em = 0;
-  for (const letter of text) em += widths.find(([letters]) => letters.test(letter))?.[1] ?? usual;
+  for (const letter of text) em += letterWidth(letter);
   return em * size;
+}
+
+const known = new Map<string, number>();
+
+function letterWidth(letter: string): number {
+  const before = known.get(letter);
+  if (before !== undefined) return before;
+  const width = widths.find(([letters]) => letters.test(letter))?.[1] ?? usual;
+  // A graph in many scripts does not fill the memory of a server.
+  if (known.size < 2000) known.set(letter, width);
+  return width;
 }
 
 /** `text` cut with `…` to at most `width`. */

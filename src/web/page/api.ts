@@ -17,6 +17,7 @@ import type { RunComparison } from '../../app/compare/shape.ts';
 import type { Estimate } from '../../app/estimate.ts';
 import type { Session } from '../../app/inspect/session-shape.ts';
 import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
+import type { GraphMap } from '../../app/picture/map-shape.ts';
 import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {
   AnswerBody,
@@ -90,7 +91,8 @@ export const api = {
     json<ChangeList>(`${runPath(run)}/changes?${new URLSearchParams(query)}`),
   compare: (a: string, b: string) => json<RunComparison>(`/api/v1/compare?${new URLSearchParams({ a, b })}`),
   events: (run: string, after: number) => json<EventPage>(`${runPath(run)}/events?after=${after}`),
-  graph: async (run: string) => (await request(`${runPath(run)}/graph.svg?inline=1`)).text(),
+  map: (run: string, open: readonly string[]) =>
+    json<GraphMap>(`${runPath(run)}/map?${new URLSearchParams({ open: open.join() })}`),
   queue: (most: number) => json<QueueReport>(`/api/v1/queue?most=${most}`),
   submit: (body: Partial<SubmitBody>) => json<SubmitReport>('/api/v1/queue', body),
   moveJob: (run: string, body: MoveBody) => json<unknown>(`${jobPath(run)}/move`, body),

@@ -75,6 +75,8 @@ export const keyHelp: readonly (readonly [keys: string, what: string])[] = [
   ['g g', 'graph of the run'],
   ['g t', 'timeline of the run'],
   ['n / p', 'next, previous change of a diff; N / P: file'],
+  ['m', 'the map of the graph: arrows move to the next node, Enter opens it'],
+  ['+ / − / 0', 'map larger, smaller, whole'],
   ['[ / ]', 'earlier, later execution of the node'],
   ['?', 'this help'],
 ];

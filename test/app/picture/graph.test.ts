@@ -55,7 +55,7 @@ function chainView(count: number, shared: boolean): GraphView {
   const ids = Array.from({ length: count }, (_, at) => `n${at}`);
   const edge = (from: string, to: string) => ({ from, to, label: '', condition: '', taken: 0 });
   return {
-    ...{ name: 'chain', direction: 'TB', regions: [] },
+    ...{ name: 'chain', direction: 'TB', regions: [], children: [], folds: [] },
     nodes: [...ids, 'failed'].map((id) => ({ ...node, id, label: id, type: 'tool' })),
     edges: [
       ...ids.slice(1).map((id, at) => edge(`n${at}`, id)),

@@ -51,7 +51,7 @@ const order = (id: string, names: readonly string[]) => ({
 const run = {
   title: 'A run',
   executions,
-  graph: { name: 'g', direction: 'TB', nodes: [], edges: [], regions: [] },
+  graph: { name: 'g', direction: 'TB', nodes: [], edges: [], regions: [], children: [], folds: [] },
   groups: [order('WO-01', ['write@1', 'check@1']), order('WO-02', ['write@2', 'check@2'])],
 } as Partial<RunView> as RunView;
 

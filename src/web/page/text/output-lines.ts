@@ -19,6 +19,13 @@ export function outputLines(text: string): readonly string[] {
 export const lastLine = (text: string): string =>
   plainText(outputLines(text).findLast((line) => plainText(line).trim() !== '') ?? '').trim();
 
+/** The last lines with words, without colours; of a long text only its end is looked at. */
+export const lastLines = (text: string, most: number): readonly string[] =>
+  outputLines(text.slice(-16_000))
+    .map((line) => plainText(line).trimEnd())
+    .filter((line) => line !== '')
+    .slice(-most);
+
 /** The part of the lines that is shown: the last `most`, unless a line before them is wanted. `first` is the index of
  *  the first one, a multiple of `step`: the beginning of a growing text does not move with each line. */
 export function shownPart(

@@ -1,0 +1,146 @@
+/** What a run did on its map: states and counts of nodes and edges, and where a reader begins. Pure. */
+import type { ExecutionRow, GraphView, RunView } from '../../../app/inspect/shapes.ts';
+import type { GraphMap } from '../../../app/picture/map-shape.ts';
+import { ranWords } from '../../../app/picture/ran-words.ts';
+import { textWidth } from '../../../app/picture/text.ts';
+import { countedItems } from '../../../core/amounts.ts';
+
+export type NodePiece = GraphMap['nodes'][number];
+export type EdgePiece = GraphMap['edges'][number];
+type NodeView = GraphView['nodes'][number];
+
+export interface NodeMark {
+  readonly state: NodeView['state'];
+  /** The second line of its card, as much as there is room for. */
+  readonly details: string;
+  /** The same, whole. */
+  readonly words: string;
+}
+
+/** As in the pictures of the server. */
+const detailsSize = 12;
+
+/** The node of a pipeline by the id of an execution, which for an item of a list or in a call of one has its number. */
+export const plainId = (id: string): string => id.replace(/\.\d+(?=\.|$)/g, '');
+
+/** Whether a node of the map stands for this node of the run. */
+export const represents = ({ of }: Pick<NodePiece, 'of'>, node: string): boolean =>
+  of.includes(node) || of.includes(plainId(node));
+
+/** What each node of the map shows. `sinceMs`: milliseconds since the run was read. */
+export function nodeMarks(run: RunView, map: GraphMap, sinceMs: number): ReadonlyMap<string, NodeMark> {
+  const views = new Map(
+    [run.graph, ...run.graph.children].flatMap(({ nodes }) => nodes.map((one) => [one.id, one])),
+  );
+  const latest = latestIn(run, map);
+  const orders = new Set(run.graph.folds.flatMap(({ id, kind }) => (kind === 'orders' ? [id] : [])));
+  return new Map(
+    map.nodes.flatMap((node) => {
+      const view = views.get(node.id);
+      if (node.leads !== null || view === undefined) return [];
+      const last = latest.get(node.id);
+      const parts =
+        node.opens !== null && orders.has(node.opens)
+          ? orderParts(run, last)
+          : nodeParts(node, view, last, sinceMs);
+      const state = node.opens !== null && orders.has(node.opens) ? (last?.state ?? 'none') : view.state;
+      return [[node.id, { state, details: fitting(parts, node.room), words: parts.join(' · ') }] as const];
+    }),
+  );
+}
+
+/** The execution that a node of the map shows: of those that run, wait or have failed the latest, else the latest. */
+export function latestIn(run: RunView, map: Pick<GraphMap, 'nodes'>): ReadonlyMap<string, ExecutionRow> {
+  const owner = new Map(map.nodes.flatMap(({ id, of }) => of.map((one) => [one, id] as const)));
+  const latest = new Map<string, ExecutionRow>();
+  for (const row of run.executions) {
+    const id = owner.get(row.node) ?? owner.get(plainId(row.node));
+    if (id === undefined) continue;
+    const before = latest.get(id);
+    if (before === undefined || !isOpen(before) || isOpen(row)) latest.set(id, row);
+  }
+  return latest;
+}
+
+const isOpen = ({ state }: ExecutionRow): boolean =>
+  state === 'running' || state === 'suspended' || state === 'interrupted';
+
+function nodeParts(
+  node: NodePiece,
+  view: NodeView,
+  last: ExecutionRow | undefined,
+  sinceMs: number,
+): readonly string[] {
+  const runs = last?.state === 'running';
+  const inner =
+    node.opens !== null && last !== undefined && last.node !== node.id && last.state !== 'success';
+  return [
+    ...(node.about === '' ? [] : [node.about]),
+    ...(inner ? [shortId(last.node, node.id)] : []),
+    ...ranWords({ ...view, took_ms: view.took_ms + (runs ? sinceMs : 0) }),
+  ];
+}
+
+/** `look` for `call.2.look` in `call`. */
+const shortId = (id: string, call: string): string => plainId(id).slice(call.length + 1) || id;
+
+/** `WO-03, attempt 2, verify`; when none is at work, how many are done. */
+function orderParts({ groups }: RunView, last: ExecutionRow | undefined): readonly string[] {
+  const orders = groups.filter(({ kind }) => kind === 'order');
+  const group = orders.find(({ id }) => id === last?.group);
+  if (last !== undefined && group !== undefined && group.state !== 'done')
+    return [[group.id, `attempt ${group.attempts.at(-1)?.number ?? 1}`, last.node].join(', ')];
+  if (orders.length === 0) return last === undefined ? [] : [last.node];
+  const done = orders.filter(({ state }) => state === 'done').length;
+  return [`${done} of ${countedItems(orders.length, 'work order')}`];
+}
+
+/** As many of the parts as fit, the first ones; the first in any case. */
+function fitting(parts: readonly string[], room: number): string {
+  for (let count = parts.length; count > 1; count--) {
+    const words = parts.slice(0, count).join(' · ');
+    if (textWidth(words, detailsSize) <= room) return words;
+  }
+  return parts[0] ?? '';
+}
+
+/** How often each edge of the map was taken. */
+export function takenCounts({ graph }: RunView, map: GraphMap): readonly number[] {
+  const key = ({ from, to, condition }: EdgePiece['parts'][number]): string =>
+    JSON.stringify([from, to, condition]);
+  const parts = [graph, ...graph.children];
+  const counts = new Map(parts.flatMap(({ edges }) => edges.map((edge) => [key(edge), edge.taken] as const)));
+  const ran = new Map(
+    parts.flatMap(({ nodes }) => nodes.map(({ id, executions }) => [id, executions] as const)),
+  );
+  return map.edges.map((edge) =>
+    edge.parts.length === 0
+      ? (ran.get(edge.to) ?? 0)
+      : edge.parts.reduce((sum, part) => sum + (counts.get(key(part)) ?? 0), 0),
+  );
+}
+
+/** The node of the run that a reader looks for first, and why: what failed, waits or runs. */
+export function firstLook(run: RunView): { readonly node: string; readonly words: string } | undefined {
+  const open = run.executions.findLast(isOpen);
+  if (run.status === 'running') return open && { node: open.node, words: `Running: ${open.node}` };
+  const question = run.question?.id.replace(/@\d+$/, '');
+  if (question !== undefined) return { node: question, words: `Waiting: ${question}` };
+  if (open !== undefined)
+    return {
+      node: open.node,
+      words: `${open.state === 'suspended' ? 'Waiting' : 'Interrupted'}: ${open.node}`,
+    };
+  if (run.failed_node !== null && run.status !== 'completed')
+    return { node: run.failed_node, words: `Failed: ${run.failed_node}` };
+  return undefined;
+}
+
+/** The executions that took an edge of the map, the latest first. */
+export function takenBy(run: RunView, { parts }: Pick<EdgePiece, 'parts'>): readonly ExecutionRow[] {
+  const ends = new Set(parts.map(({ from, to }) => JSON.stringify([from, to])));
+  const isOne = ({ node, next }: ExecutionRow): boolean =>
+    next !== null &&
+    (ends.has(JSON.stringify([node, next])) || ends.has(JSON.stringify([plainId(node), plainId(next)])));
+  return run.executions.filter(isOne).reverse();
+}
