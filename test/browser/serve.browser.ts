@@ -40,7 +40,7 @@ inChromium('factory serve', (browser) => {
 
     await page.keyboard.press('g');
     await page.keyboard.press('r');
-    await page.getByText('1 runs').waitFor();
+    await page.getByText('1 run', { exact: true }).waitFor();
     await page.getByRole('link', { name: /completed: 4 commits/ }).click();
     await page.getByRole('complementary').getByText('4 of 4').waitFor();
   });

@@ -6,8 +6,8 @@ import { server } from '../store.ts';
 import { pathOf } from '../text/address.ts';
 import { Command } from './parts.tsx';
 
-/** Without a spec the main job builds its example with prepared answers. */
-const demo = 'compile-and-build';
+/** The bundled pipeline that turns a spec into commits; without a spec it builds its example with prepared answers. */
+export const mainJob = 'compile-and-build';
 
 export function NoRuns() {
   const problem = useSignal('');
@@ -16,7 +16,7 @@ export function NoRuns() {
     starts.value = true;
     problem.value = '';
     try {
-      const { run_id } = await api.start({ pipeline: demo });
+      const { run_id } = await api.start({ pipeline: mainJob });
       go(pathOf({ view: 'run', run: run_id, tab: 'graph' }));
     } catch (error) {
       problem.value = requestMessage(error);
@@ -31,7 +31,7 @@ export function NoRuns() {
         prepared answers: it needs no key and no network, and takes about fifteen seconds.
       </p>
       <p>
-        <Command text={`factory run ${demo}`} />
+        <Command text={`factory run ${mainJob}`} />
       </p>
       {server.value?.read_only === false && (
         <p class="buttons">

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { runFilters } from '../../../app/inspect/run-filters.ts';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { countedItems } from '../../../core/amounts.ts';
 import { addKeys } from '../keys.ts';
 import { connection } from '../live.ts';
 import { go } from '../place.ts';
@@ -107,7 +108,7 @@ function countText(): string {
   const all = runs.value?.length;
   const found = foundRuns.value.length;
   if (runsToRead.value !== null) return `reading ${runsToRead.value} runs: ${found} so far`;
-  return found === all ? `${found} runs` : `${found} of ${all} runs`;
+  return found === all ? countedItems(found, 'run') : `${found} of ${all} runs`;
 }
 
 function Section({ title, rows }: { title: string; rows: readonly RunRow[] }) {

@@ -11,6 +11,7 @@ import { go } from '../place.ts';
 import { server } from '../store.ts';
 import type { Address } from '../text/address.ts';
 import { emptyForm, formVariables, limitOrder, startBodyOf, workdirText } from '../text/start-form.ts';
+import { mainJob } from './empty.tsx';
 import { Field, TickBox } from './fields.tsx';
 import { Command } from './parts.tsx';
 import { isRefused, StartAside, useCheck } from './start-check.tsx';
@@ -49,7 +50,10 @@ function StartPage({ offer }: { offer: Offer }) {
   const project = useProject(form.value.project);
   const known = project?.pipelines ?? [];
   const pipeline =
-    known.find(({ name }) => name === chosen.value) ?? known.find(({ valid }) => valid) ?? known[0];
+    known.find(({ name }) => name === chosen.value) ??
+    known.find(({ source, valid }) => valid && source === 'folder') ??
+    known.find(({ name }) => name === mainJob) ??
+    known[0];
   return (
     <div class="start">
       <h1>New run</h1>
