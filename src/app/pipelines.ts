@@ -5,7 +5,7 @@ import { workdirOf } from '../core/pipeline.ts';
 import { variablesOf } from '../core/variables.ts';
 import { packageRoot } from '../platform/package.ts';
 import type { OfferedPipeline, PipelineList } from './answers.ts';
-import { readPipeline } from './read-pipeline.ts';
+import { type ReadOptions, readPipeline } from './read-pipeline.ts';
 
 const bundledFolder = (): string => join(packageRoot(), 'pipelines');
 const dotFiles = (folder: string): readonly string[] =>
@@ -32,13 +32,12 @@ export function pipelinePath(name: string, cwd: string): string {
   return own ?? (existsSync(bundled) ? bundled : name);
 }
 
+type Offer = Pick<ReadOptions, 'inert'> & { readonly isOffered?: (one: NamedPipeline) => boolean };
+
 /** What `factory pipelines` answers with. */
-export const pipelineList = async (
-  cwd: string,
-  isOffered?: (one: NamedPipeline) => boolean,
-): Promise<PipelineList> => ({
+export const pipelineList = async (cwd: string, offer?: Offer): Promise<PipelineList> => ({
   schema_version: 1,
-  pipelines: [...(await offeredPipelines(cwd, isOffered))],
+  pipelines: [...(await offeredPipelines(cwd, offer))],
 });
 
 /** A pipeline by the name that one types for it. */
@@ -61,16 +60,20 @@ export function namedPipelines(cwd: string): readonly NamedPipeline[] {
 /** The same, read: those that `isOffered` accepts. */
 export const offeredPipelines = (
   cwd: string,
-  isOffered: (one: NamedPipeline) => boolean = () => true,
+  { isOffered = () => true, ...options }: Offer = {},
 ): Promise<readonly OfferedPipeline[]> =>
   Promise.all(
     namedPipelines(cwd)
       .filter(isOffered)
-      .map((one) => offered(one, cwd)),
+      .map((one) => offered(one, cwd, options)),
   );
 
-async function offered({ name, file, from }: NamedPipeline, cwd: string): Promise<OfferedPipeline> {
-  const { graph } = await readPipeline(file, cwd, { toRun: false });
+async function offered(
+  { name, file, from }: NamedPipeline,
+  cwd: string,
+  options: Pick<ReadOptions, 'inert'>,
+): Promise<OfferedPipeline> {
+  const { graph } = await readPipeline(file, cwd, { ...options, toRun: false });
   const of = { name, file, from, source: from };
   if (graph === undefined) return { ...of, title: '', label: '', workdir: null, variables: [], valid: false };
   const { label, goal } = graph.settings;

@@ -63,7 +63,8 @@ export async function startRequest(body: StartBody, host: StartHost): Promise<St
   if (pipeline === undefined)
     return refused(`there is no pipeline ${body.pipeline}`, 'see GET /api/v1/pipelines');
   const file = pipeline.from === 'bundled' ? pipeline.file : pipeline.name;
-  const read = await pipelineFindings(file, cwd);
+  // The code of a project is executed by its runs alone, not by this server.
+  const read = await pipelineFindings(file, cwd, { inert: true });
   const holdout = holdoutOf(body, cwd, host);
   if (holdout instanceof Response) return holdout;
   const { graph } = read;

@@ -17,6 +17,12 @@ const emptyOne = pipeline.replace('vars=', 'workdir="none", vars=');
 const asking = `digraph g { workdir="none"; start [shape=Mdiamond] exit [shape=Msquare]
   ask [prompt="Do it."]; start -> ask -> exit }`;
 
+const ownType = `digraph g { workdir="none"; start [shape=Mdiamond] exit [shape=Msquare]
+  own [type="own.type"]; start -> own -> exit }`;
+const ownModule = `import { writeFileSync } from 'node:fs';
+writeFileSync(new URL('executed', import.meta.url), String(process.pid));
+export default { type: 'own.type', does: 'Nothing.', run: async () => ({ status: 'success' }) };`;
+
 let place: Awaited<ReturnType<typeof house>>;
 let server: Served;
 const runsDir = () => join(place.path, '.factory/runs');
@@ -31,6 +37,7 @@ beforeAll(async () => {
       'work/.keys/k.txt': 'key',
     },
     ...{ 'outside/spec.md': '# Outside\n', 'outside/p.dot': pipeline },
+    ...{ 'own/factory.json': '{ "nodes": ["./own.mjs"] }', 'own/p.dot': ownType, 'own/own.mjs': ownModule },
   });
   symlinkSync('../../outside', join(place.path, 'work/app/way'));
   symlinkSync('.env', join(place.path, 'work/app/env.txt'));
@@ -233,6 +240,20 @@ test('a run is replayed; a run that runs or is queued is not removed', async () 
   await place.called(['stop', running.run_id]);
   expect((await act(running.run_id, 'remove')).status).toBe(200);
   expect((await act(running.run_id, 'remove')).status).toBe(404);
+});
+
+test('code of a project is executed by its runs, not where its folder is looked at', async () => {
+  const root = join(place.path, 'own');
+  await using readOnly = await served(place.path, { root: ['own'], readOnly: true });
+  await using other = await served(place.path, { root: ['own'] });
+  const { pipelines } = await readOnly.json('/api/v1/pipelines');
+  expect(pipelines[0]).toMatchObject({ name: 'p.dot', valid: true });
+  const check = await other.post('/api/v1/check', { pipeline: 'p.dot' });
+  expect(JSON.parse(check.text)).toMatchObject({ missing: [], findings: [] });
+  expect(readdirSync(root)).not.toContain('executed');
+  const { run_id } = JSON.parse((await other.post('/api/v1/runs', { pipeline: 'p.dot' })).text);
+  await place.called(['wait', run_id]);
+  expect(readFileSync(join(root, 'executed'), 'utf8')).not.toBe(String(process.pid));
 });
 
 test('a read-only server refuses all of it', async () => {

@@ -27,12 +27,13 @@ export const folderApi: Pick<Handlers, 'folders' | 'pipelines' | 'estimate' | 'f
     const project = projectOf(query.project, web);
     return project instanceof Response
       ? project
-      : pipelineList(project.cwd, isOfferedPipeline(project.cwd, web));
+      : pipelineList(project.cwd, { isOffered: isOfferedPipeline(project.cwd, web), inert: true });
   },
   estimate: async ({ web, query }) => {
     const project = projectOf(query.project, web);
     if (project instanceof Response) return project;
-    const named = namedPipelines(project.cwd).find(({ name }) => name === query.pipeline);
+    const offered = namedPipelines(project.cwd).filter(isOfferedPipeline(project.cwd, web));
+    const named = offered.find(({ name }) => name === query.pipeline);
     return named === undefined
       ? notFound(`there is no pipeline ${query.pipeline}`, 'see GET /api/v1/pipelines')
       : estimateOf(named.file, await web.runs.latest());
