@@ -20,10 +20,12 @@ export const lookVerbs: readonly Verb[] = [
   {
     usage: 'runs',
     about: 'List the runs, newest first, with their status and the next command',
-    examples: ['runs --attention', 'runs --since 12h'],
+    examples: ['runs --attention', 'runs --since 12h', 'runs --watch'],
+    exits: { 0: 'whatever became of the runs', 130: '--watch was ended' },
     options: () => [
       runsdir(),
       dbOption(),
+      option('--watch', 'show the list, and each change, on a terminal until Ctrl-C').conflicts('json'),
       option('--attention', 'list only runs that need attention, each with the next command'),
       option(
         '--since <duration>',

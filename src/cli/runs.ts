@@ -1,6 +1,7 @@
 /** `factory runs`: the runs, newest first, and which of them need attention. */
 import { placeWords } from '../app/acts.ts';
-import { inspectRows } from '../app/inspect/run-list.ts';
+import type { RunList } from '../app/answers.ts';
+import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { runList } from '../app/inspect/run-pages.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
 import { lookOf } from '../app/inspect/states.ts';
@@ -11,11 +12,12 @@ import { costWords, countedItems, elapsedWords, localTime } from '../core/amount
 import type { Clock } from '../core/contracts/clock.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { runsDirOf } from './find-run.ts';
-import { type Io, paints } from './io.ts';
+import { type CliIo, type Io, paints } from './io.ts';
 import { databaseUrlOf } from './options.ts';
 import { storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 import { stateCell, statePaint } from './report/states.ts';
+import type { VerbResult } from './verb.ts';
 
 export type RunsOptions = {
   readonly runsdir?: string;
@@ -26,31 +28,60 @@ export type RunsOptions = {
   readonly attention?: boolean;
   /** Only runs that run, or have stopped at most so many milliseconds ago. */
   readonly since?: number;
+  readonly watch?: boolean;
 };
 
 type RunsIo = Io & { readonly clock: Clock };
 
-export async function runsCommand(options: RunsOptions, io: RunsIo): Promise<number> {
+export async function runsCommand(options: RunsOptions, io: CliIo): Promise<VerbResult> {
+  if (options.watch === true) return (await import('./runs-watch.ts')).watchRunTable(options, io);
+  const { all, list } = await readRunTable(openRunList(runsDirOf(options, io), io), options, io);
+  if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
+  else {
+    const paint = painter(paints(io, io.outIsTerminal, options.color));
+    const view = { paint, width: io.outIsTerminal ? io.width : undefined, now: io.clock.now() };
+    io.out(`${runTableLines({ all, list }, options, view, io).join('\n')}\n`);
+  }
+  return 0;
+}
+
+/** All runs, and of them those that the options ask for. */
+export type RunTable = { readonly all: readonly RunRow[]; readonly list: RunList };
+
+/** Reads it now. */
+export async function readRunTable(from: OpenRunList, options: RunsOptions, io: RunsIo): Promise<RunTable> {
   const runsDir = runsDirOf(options, io);
-  const runs = (await inspectRows(runsDir, io)).map((run) => ({
-    ...run,
-    next: nextAsTyped(run, runsDir, options),
-  }));
-  const from = options.since === undefined ? undefined : io.clock.now().getTime() - options.since;
-  const shown = runs.filter(
+  const all = (await from.rows()).map((run) => ({ ...run, next: nextAsTyped(run, runsDir, options) }));
+  const since = options.since === undefined ? undefined : io.clock.now().getTime() - options.since;
+  const shown = all.filter(
     (run) =>
-      (options.attention !== true || run.needs_attention) && (from === undefined || hasRunSince(run, from)),
+      (options.attention !== true || run.needs_attention) && (since === undefined || hasRunSince(run, since)),
   );
   const queued = await jobsWithoutRun(runsDir, { ...io, db: databaseUrlOf(options, io) });
-  const list = { ...runList(runsDir, runs, shown), ...(queued === undefined ? {} : { queued }) };
-  if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
-  else if (runs.length === 0) io.out(`there are no runs in ${runsDir}\n`);
-  else io.out(`${listing(runs, list.runs, options, io).join('\n')}\n`);
-  if (options.json !== true && queued !== undefined && queued > 0)
-    io.out(
-      `${queued} ${queued === 1 ? 'is' : 'are'} queued and ${queued === 1 ? 'has' : 'have'} not begun: ${queueOf(runsDir, io)}\n`,
-    );
-  return 0;
+  return { all, list: { ...runList(runsDir, all, shown), ...(queued === undefined ? {} : { queued }) } };
+}
+
+/** `width` is undefined where the output is no terminal. */
+export type TableView = { readonly paint: Paint; readonly width: number | undefined; readonly now: Date };
+
+/** The table with what is below it; of the runs only the first `most`. */
+export function runTableLines(
+  { all, list: { runs_dir, runs, queued = 0 } }: RunTable,
+  options: RunsOptions,
+  view: TableView,
+  io: RunsIo,
+  most = runs.length,
+): readonly string[] {
+  return [
+    ...(all.length === 0
+      ? [`there are no runs in ${runs_dir}`]
+      : listing(all, runs.slice(0, most), options, view)),
+    ...(queued === 0
+      ? []
+      : [
+          `${queued} ${queued === 1 ? 'is' : 'are'} queued and ${queued === 1 ? 'has' : 'have'} not begun: ${queueOf(runs_dir, io)}`,
+        ]),
+  ];
 }
 
 /** Whether a run runs, or its latest record is later; of a damaged one no time is known. */
@@ -72,11 +103,10 @@ const nextAsTyped = ({ next }: RunRow, runsDir: string, { runsdir }: RunsOptions
 function listing(
   runs: readonly RunRow[],
   rows: readonly RunRow[],
-  { attention, color }: RunsOptions,
-  io: RunsIo,
+  { attention }: RunsOptions,
+  view: TableView,
 ): readonly string[] {
-  const paint = painter(paints(io, io.outIsTerminal, color));
-  const [head = '', ...lines] = table(rows, paint, io.outIsTerminal ? io.width : undefined, io.clock.now());
+  const [head = '', ...lines] = table(rows, view);
   const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
   if (rows.length === 0) return count;
   if (attention === true)
@@ -110,14 +140,8 @@ export function countOf(
 /** Columns that the headline of a run needs after the other cells; with fewer it is on a second line. */
 const leastHeadline = 40;
 
-/** A row per run; where there is little room, the headline of a run that is not completed stands on a second line. `width` is
- *  undefined where the output is no terminal. */
-function table(
-  runs: readonly RunRow[],
-  paint: Paint,
-  width: number | undefined,
-  now: Date,
-): readonly string[] {
+/** A row per run; where there is little room, the headline of a run that is not completed stands on a second line. */
+function table(runs: readonly RunRow[], { paint, width, now }: TableView): readonly string[] {
   const oneRow = columns(withTitles(cellsOf(runs, true, new Date(0)), runs, 32));
   const wide = width === undefined || width - (oneRow[0]?.used ?? 0) >= leastHeadline;
   const all = wide ? oneRow : narrowRows(runs, width, now);

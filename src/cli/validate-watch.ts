@@ -1,15 +1,14 @@
 /** `factory validate --watch`: one screen with what is wrong now, until Ctrl-C. */
 import { dirname, resolve } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { pipelinePath } from '../app/pipelines.ts';
 import { graphsIn } from '../core/graph.ts';
 import { present } from '../core/settings/types.ts';
 import { watchFolder } from '../platform/files/watch.ts';
 import { type CliIo, errColumns, paints } from './io.ts';
-import { columnsOf, formatDiagnostic } from './report/diagnostics.ts';
+import { formatDiagnostic } from './report/diagnostics.ts';
 import { textsOfFiles } from './report/errors.ts';
 import { canDraw } from './report/live.ts';
-import { openDrawing } from './report/terminal.ts';
+import { openDrawing, rowsOnScreen } from './report/terminal.ts';
 import {
   type CheckedFile,
   checkedFiles,
@@ -91,9 +90,7 @@ async function screenOf(
   for (const [at, one] of found.entries()) {
     const text = one.place === undefined ? undefined : texts.get(one.place.file);
     const drawn = formatDiagnostic(one, text, colour, errColumns(io)).split('\n');
-    // A long line takes several of the terminal's.
-    const rows = drawn.map((line) => Math.ceil(columnsOf(stripVTControlCharacters(line)) / io.width) || 1);
-    room -= rows.reduce((sum, one) => sum + one, 0);
+    room -= rowsOnScreen(drawn, io.width);
     if (at > 0 && room < 0) {
       lines.push(`… ${found.length - at} more`);
       break;

@@ -10,16 +10,20 @@ export interface Drawing {
   clear(): void;
 }
 
+/** How many of a terminal's rows the lines take: a long one takes several. */
+export const rowsOnScreen = (lines: readonly string[], width: number): number =>
+  lines.reduce(
+    (sum, line) =>
+      sum + Math.max(1, Math.ceil(columnsOf(stripVTControlCharacters(line)) / Math.max(1, width))),
+    0,
+  );
+
 export function openDrawing(io: Pick<Io, 'err' | 'width'>): Drawing {
   let below: readonly string[] = [];
   const erasing = (): string => {
     if (below.length === 0) return '';
     // A terminal that became narrower has wrapped the lines.
-    const width = Math.max(1, io.width);
-    const rows = below.reduce(
-      (sum, line) => sum + Math.max(1, Math.ceil(columnsOf(stripVTControlCharacters(line)) / width)),
-      0,
-    );
+    const rows = rowsOnScreen(below, io.width);
     return `\r\x1b[2K${'\x1b[1A\x1b[2K'.repeat(rows - 1)}`;
   };
   return {
