@@ -1,6 +1,7 @@
 /** The map of a graph on the page: where a reader looks, and what a run puts on it. */
 import { expect, test } from 'vitest';
 import type { ExecutionGroup, ExecutionRow, RunView } from '../../../src/app/inspect/shapes.ts';
+import type { Wait } from '../../../src/app/inspect/wait.ts';
 import type { GraphMap, MapBox } from '../../../src/app/picture/map-shape.ts';
 import {
   type Direction,
@@ -70,7 +71,21 @@ test.for<[direction: Direction, expected: number | undefined]>([
 });
 
 const row = (node: string, state: ExecutionRow['state'], more: Partial<ExecutionRow> = {}) =>
-  ({ node, visit: 1, state, group: 'WO-03', next: null, took_ms: 100, ...more }) as ExecutionRow;
+  ({
+    node,
+    visit: 1,
+    state,
+    group: 'WO-03',
+    next: null,
+    took_ms: 100,
+    waiting: null,
+    ...more,
+  }) as ExecutionRow;
+const wait: Wait = {
+  ...({ for: 'rate_limit', attempt: 2, of: 5, cause: '429 Too Many Requests' } as const),
+  ...{ since: '2026-03-01T10:00:00.000Z', until: '2026-03-01T10:00:41.000Z' },
+};
+const time = { now: Date.parse(wait.since), sinceMs: 0 };
 const view = (id: string, more = {}) => ({
   ...{ id, type: 'tool', label: id, ends: null, state: 'none' as const, executions: 0 },
   ...{ took_ms: 0, cost_usd: null, calls: 0, ...more },
@@ -166,13 +181,13 @@ test.for<[what: string, more: Partial<RunView>, expected: readonly string[]]>([
   ],
   ['nothing yet', {}, ['none', '']],
 ])('the card of the work orders shows %s', ([, more, expected]) => {
-  const mark = nodeMarks(run(more), map(orders), 0).get('next');
+  const mark = nodeMarks(run(more), map(orders), time).get('next');
   expect([mark?.state, mark?.details]).toEqual(expected);
 });
 
 test('a node shows as much of its figures as it has room for', () => {
   const details = (room: number) =>
-    nodeMarks(run({}), map(piece('proof', ['proof'], null, room)), 0).get('proof')?.details;
+    nodeMarks(run({}), map(piece('proof', ['proof'], null, room)), time).get('proof')?.details;
   expect(details(300)).toBe('proof · ×2 · 1.5s');
   expect(details(70)).toBe('proof · ×2');
   expect(details(10)).toBe('proof');
@@ -181,10 +196,62 @@ test('a node shows as much of its figures as it has room for', () => {
 test('the time of a node that runs grows; a folded call names the node that runs in it', () => {
   const executions = [row('call', 'success'), row('call.2.look', 'running')];
   const call = { ...piece('call', ['call', 'call.look'], 'call'), about: 'call' };
-  const folded = nodeMarks(run({ executions }), map(call), 5000).get('call');
+  const folded = nodeMarks(run({ executions }), map(call), { ...time, sinceMs: 5000 }).get('call');
   expect(folded?.details).toBe('call · look');
-  const open = nodeMarks(run({ executions }), map(piece('call.look', ['call.look'])), 5000).get('call.look');
+  const opened = map(piece('call.look', ['call.look']));
+  const open = nodeMarks(run({ executions }), opened, { ...time, sinceMs: 5000 }).get('call.look');
   expect([open?.state, open?.details]).toEqual(['running', 'call.look · 5.0s']);
+});
+
+test.for<[room: number, expected: string]>([
+  [400, 'proof · rate limited, attempt 2 of 5, next try in 41 s'],
+  [150, 'proof · next try in 41 s'],
+  [110, 'proof · in 41 s'],
+  [10, 'in 41 s'],
+])('a node that waits has its sign, and with room for %i points "%s"', ([room, expected]) => {
+  const executions = [row('proof', 'success'), row('proof', 'running', { visit: 2, waiting: wait })];
+  const graph = run({}).graph;
+  const nodes = graph.nodes.map((one) => (one.id === 'proof' ? { ...one, state: 'running' as const } : one));
+  const mark = nodeMarks(
+    run({ executions, graph: { ...graph, nodes } }),
+    map(piece('proof', ['proof'], null, room)),
+    time,
+  ).get('proof');
+  expect([mark?.state, mark?.details]).toEqual(['waits', expected]);
+});
+
+test('the card of the work orders counts down; one that runs beside is what it shows', () => {
+  const groups = [order('WO-03', 'running', 2)];
+  const shown = (room: number, ...executions: ExecutionRow[]) => {
+    const mark = nodeMarks(run({ executions, groups }), map({ ...orders, room }), time).get('next');
+    return [mark?.state, mark?.details];
+  };
+  const waits = row('verify.2', 'running', { waiting: wait });
+  expect(shown(500, waits)).toEqual([
+    'waits',
+    'WO-03, attempt 2, verify.2 · rate limited, attempt 2 of 5, next try in 41 s',
+  ]);
+  expect(shown(170, waits)).toEqual(['waits', 'WO-03 · next try in 41 s']);
+  expect(shown(150, row('verify.1', 'running'), waits)).toEqual(['running', 'WO-03, attempt 2, verify.1']);
+});
+
+test('of a suspended run the countdown runs too; without a time there is what it waits for', () => {
+  const shown = (waiting: ExecutionRow['waiting']) => {
+    const graph = run({}).graph;
+    const nodes = graph.nodes.map((one) => ({ ...one, state: 'suspended' as const }));
+    const executions = [row('proof', 'suspended', { waiting })];
+    const more = { status: 'paused_quota', executions, graph: { ...graph, nodes } } as const;
+    const mark = nodeMarks(run(more), map({ ...piece('proof', ['proof']), about: '' }), time).get('proof');
+    return [mark?.state, mark?.details];
+  };
+  expect(shown({ ...wait, for: 'quota', attempt: null, of: null })).toEqual([
+    'suspended',
+    'quota used up, continues in 41 s',
+  ]);
+  expect(shown({ ...wait, for: 'answer', attempt: null, of: null, until: null })).toEqual([
+    'suspended',
+    'waiting for an answer',
+  ]);
 });
 
 test('an edge counts all that it stands for; into what was opened, the executions of its first node', () => {
@@ -199,6 +266,7 @@ test('an edge counts all that it stands for; into what was opened, the execution
 
 test.for<[what: string, more: Partial<RunView>, expected: string | undefined]>([
   ['what runs', { executions: [row('a', 'running'), row('b', 'success')] }, 'Running: a'],
+  ['what waits in a run', { executions: [row('a', 'running', { waiting: wait })] }, 'Waiting: a'],
   ['what failed', { status: 'failed', failed_node: 'b', executions: [row('b', 'fail')] }, 'Failed: b'],
   ['what waits', { status: 'paused_quota', executions: [row('c', 'suspended')] }, 'Waiting: c'],
   [

@@ -225,9 +225,11 @@ function replaced(eye: Eye, from: GraphMap, to: GraphMap): Eye {
 }
 
 function useMarks(run: RunView, map: GraphMap) {
-  // The time of a node that runs grows.
-  const since = run.status === 'running' ? Math.max(0, now.value - runViewAt.value) : 0;
-  const nodes = useMemo(() => nodeMarks(run, map, since), [run, map, since]);
+  // The time of a node that runs grows, that of one that waits runs out.
+  const isLive = run.status === 'running' || run.waiting?.until != null;
+  const time = isLive ? now.value : runViewAt.value;
+  const sinceMs = run.status === 'running' ? Math.max(0, time - runViewAt.value) : 0;
+  const nodes = useMemo(() => nodeMarks(run, map, { now: time, sinceMs }), [run, map, time, sinceMs]);
   const counts = useMemo(() => takenCounts(run, map), [run, map]);
   return { nodes, counts };
 }

@@ -3,6 +3,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
+import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import type { GraphMap } from '../../../app/picture/map-shape.ts';
 import { api } from '../api.ts';
 import { addKeys } from '../keys.ts';
@@ -12,6 +13,7 @@ import { type Eye, type FrameSize, seenBox } from '../text/map-eye.ts';
 import { type EdgePiece, latestIn, takenBy } from '../text/map-marks.ts';
 import { lastLines } from '../text/output-lines.ts';
 import { State } from './icon.tsx';
+import { WaitLine } from './waiting.tsx';
 
 /** A node of the map, or an edge by its place. */
 export interface Pointed {
@@ -83,9 +85,10 @@ function NodeHint({ run, row }: { run: RunView; row: ExecutionRow | undefined })
   return (
     <>
       <p>
-        <State state={row.state} worded /> {row.node}
+        <State state={stateOrWait(row.state, row.waiting)} worded /> {row.node}
         {row.visit > 1 && <span class="quiet"> @{row.visit}</span>}
       </p>
+      <WaitLine waiting={row.waiting} />
       {row.reason !== '' && <p class="reason">{row.reason}</p>}
       {lines.length > 0 ? (
         <pre>{lines.join('\n')}</pre>

@@ -27,9 +27,10 @@ export function RunNodes({ run }: { run: RunView }) {
   );
 }
 
-const nodeWords = (node: NodeView): string =>
+const nodeWords = (node: NodeView, mark?: NodeMark): string =>
   [
-    `${node.label}: ${lookOf(node.state).word}`,
+    `${node.label}: ${lookOf(mark?.state ?? node.state).word}`,
+    ...(mark === undefined || mark.wait === '' ? [] : [mark.wait]),
     ...(node.executions > 0
       ? [countedItems(node.executions, 'execution'), durationText(node.took_ms), usdWords(node.cost_usd)]
       : []),
@@ -108,7 +109,7 @@ export function MapList({ run, map, marks, pointed, actions }: ListProps) {
               </button>
             ) : (
               <a {...props} href={executionPath(run.run_id, entry.node?.id ?? '')}>
-                {view === undefined ? entry.label : nodeWords(view)}
+                {view === undefined ? entry.label : nodeWords(view, marks.get(view.id))}
                 {entry.node !== undefined && leads.get(entry.node.id)}
               </a>
             )}
