@@ -7,6 +7,7 @@ import { liveTextSchema } from '../core/records/live.ts';
 import { nodeId, parsePoint, runId } from '../core/records/names.ts';
 import { longestNote } from '../core/records/note.ts';
 import { longestAnswer } from '../core/records/question.ts';
+import { mayBeSetInFork } from '../core/settings/forks.ts';
 import { flagText, limitsSchema, pathText, settingSchema, startBodySchema } from './start-contract.ts';
 
 /** Every answer with a status of 400 or more. */
@@ -109,14 +110,22 @@ export const forkBodySchema = once(() =>
     before: z.boolean().default(true).describe('True: that execution runs again'),
     set: z
       .record(
-        z.string().regex(/^[A-Za-z_][\w.]*$/, 'is not NODE.ATTRIBUTE'),
+        z
+          .string()
+          .regex(/^[A-Za-z_][\w.]*$/, 'is not NODE.ATTRIBUTE')
+          .refine(
+            mayBeSetInFork,
+            'is set on the command line only: factory fork RUN --at NODE --set NAME=TEXT',
+          ),
         z
           .string()
           .max(longestSetting)
           .refine((text) => !text.startsWith('@'), 'cannot begin with @'),
       )
       .exactOptional()
-      .describe('Texts for attributes of nodes, by `NODE.ATTRIBUTE`, as `--set`; files cannot be named'),
+      .describe(
+        'Texts for attributes of nodes, by `NODE.ATTRIBUTE`, as `--set`: what a node does, not what it may reach; files cannot be named',
+      ),
     note: z.string().max(longestNote).exactOptional().describe('For the first agent of the new run'),
     name: settingSchema('name', flagText()),
   }),

@@ -1,9 +1,10 @@
-/** The attributes of a node that a fork can set, as its run has them. */
+/** The attributes of a node that the page can set in a fork, as its run has them. */
 import * as z from 'zod';
 import { type Graph, isAgentType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import { isOfferedToForks } from '../../core/settings/forks.ts';
 import { kindsOf } from '../kinds.ts';
 
 export const nodeSettingsSchema = once(() =>
@@ -17,8 +18,6 @@ type NodeSettingTexts = z.infer<ReturnType<typeof nodeSettingsSchema>>;
 
 /** What people look for first. */
 const first: readonly string[] = ['prompt', 'tool_command', 'llm_model'];
-/** What a node is, rather than what it does; and what names files. */
-const fixed: readonly string[] = ['shape', 'type', 'class', 'comment', 'label', 'response_schema'];
 
 export function nodeSettingsOf(
   { graph, manifest }: { readonly graph: Graph | undefined; readonly manifest: Pick<Manifest, 'prompts'> },
@@ -34,7 +33,7 @@ export function nodeSettingsOf(
   return [...new Set(names)].flatMap((name) => {
     const text = node.attrs.get(name)?.value.text ?? '';
     const file = name === 'prompt' ? own(manifest.prompts, text.trim())?.text : undefined;
-    return fixed.includes(name) || (file === undefined && text.startsWith('@'))
+    return !isOfferedToForks(name) || (file === undefined && text.startsWith('@'))
       ? []
       : [{ name, text: file ?? text }];
   });
