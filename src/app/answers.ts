@@ -16,6 +16,10 @@ export const runListSchema = once(() =>
         all: z.int(),
         needs_attention: z.int(),
         by_status: z.record(z.string(), z.int()).describe('Only statuses that occur'),
+        complete: z
+          .literal(false)
+          .exactOptional()
+          .describe('The server is still reading runs: the counts, except `all`, are those so far'),
       })
       .describe('Of all runs of the directory'),
     found: z.int().exactOptional().describe('How many runs the filters leave; missing without filters'),

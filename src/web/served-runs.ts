@@ -1,9 +1,11 @@
 /** The runs of a runs directory as requests see them: one list for all, looked at again and again while it is watched. */
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type InspectHost, openRowReader, type RowReader } from '../app/inspect/rows.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { newestFirst } from '../app/inspect/run-pages.ts';
 import type { RunRow } from '../app/inspect/shapes.ts';
+import { layout } from '../core/records/layout.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';
 import { validRunId } from '../run/runs.ts';
 import { type RunWatch, RunWatches } from './run-watches.ts';
@@ -14,6 +16,9 @@ export interface ServedRuns extends OpenRunList {
   /** As `rows`, unless it has answered within the last second (of many thousands of runs, longer). The same array as long as no row
    *  has changed. */
   latest(): Promise<readonly RunRow[]>;
+  /** What is known while all runs are read for the first time, the newest before the others: at least so many as a page shows.
+   *  Undefined once all have been read. */
+  newest(): Promise<NewestRuns | undefined>;
   /** The row that was read last. */
   find(name: string): RunRow | undefined;
   /** Something was asked of that run: for a while it is looked at as often as one that runs. */
@@ -22,6 +27,15 @@ export interface ServedRuns extends OpenRunList {
    *  fifteen seconds at any other run. */
   watch(): RunWatch;
 }
+
+export type NewestRuns = {
+  readonly rows: readonly RunRow[];
+  /** How many there are; some folders may turn out to be no runs. */
+  readonly all: number;
+};
+
+/** Runs that are read before a first page is answered. */
+const firstRows = 200;
 
 /** Milliseconds between two looks: at what may change soon, and at all others. */
 const [frequentMs, restMs] = [1000, 15_000];
@@ -83,6 +97,12 @@ class SharedRuns implements ServedRuns {
   /** Until when a reading of all rows counts as the latest. */
   private freshUntil = Number.NEGATIVE_INFINITY;
   private isLooking = false;
+  /** All runs have been read once. */
+  private wasRead = false;
+  private newestAreRead = (): void => {};
+  private readonly readingNewest = new Promise<void>((done) => {
+    this.newestAreRead = done;
+  });
 
   constructor(host: ServedRunsHost, list: Pick<OpenRunList, 'row'>) {
     this.host = host;
@@ -111,6 +131,12 @@ class SharedRuns implements ServedRuns {
     return this.now() < this.freshUntil ? this.inOrder() : this.rows();
   }
 
+  async newest(): Promise<NewestRuns | undefined> {
+    if (this.wasRead) return undefined;
+    await Promise.race([this.readingNewest, this.rows()]);
+    return this.wasRead ? undefined : { rows: this.inOrder(), all: this.names.size };
+  }
+
   expect(name: string): void {
     this.frequent.set(name, this.now() + restMs);
   }
@@ -133,9 +159,18 @@ class SharedRuns implements ServedRuns {
   private async readAll(): Promise<readonly RunRow[]> {
     const began = this.now();
     this.readNames();
-    await this.lookAtAll([...this.names]);
+    await (this.wasRead ? this.lookAtAll([...this.names]) : this.readNewestFirst());
     this.freshUntil = this.now() + this.pauseAfter(began);
     return this.inOrder();
+  }
+
+  private async readNewestFirst(): Promise<void> {
+    const names = latestManifestFirst(this.host.runsDir, this.names);
+    await this.lookAtAll(names.slice(0, firstRows));
+    const others = names.slice(firstRows);
+    if (others.length > 0) this.newestAreRead();
+    await this.lookAtAll(others);
+    this.wasRead = true;
   }
 
   /** Of many thousands of runs the looks alone would keep a processor busy. */
@@ -234,6 +269,16 @@ const runFolders = (runsDir: string): readonly string[] =>
   (ifThere(() => readdirSync(runsDir, { withFileTypes: true })) ?? [])
     .filter((entry) => entry.isDirectory() && validRunId(entry.name) === undefined)
     .map(({ name }) => name);
+
+/** Nearly in the order of the list, without a run being read: a manifest is written when its run is started. */
+function latestManifestFirst(runsDir: string, names: Iterable<string>): readonly string[] {
+  const writtenAt = (name: string): number =>
+    ifThere(() => lstatSync(layout(join(runsDir, name)).manifest).mtimeMs) ?? 0;
+  return [...names]
+    .map((name) => ({ name, at: writtenAt(name) }))
+    .sort((a, b) => b.at - a.at)
+    .map(({ name }) => name);
+}
 
 function ifThere<T>(read: () => T): T | undefined {
   try {

@@ -54,6 +54,23 @@ export function runPage(runsDir: string, rows: readonly RunRow[], request: RunPa
   return { ...runList(runsDir, rows, []), ...found, runs, after: next };
 }
 
+/** The first page while runs are still being read: `all` is how many there are, `rows` are those that are known. Not every newer run
+ *  may be among them, so the page after it begins with the newest again. */
+export function unfinishedPage(
+  runsDir: string,
+  { rows, all }: { readonly rows: readonly RunRow[]; readonly all: number },
+  limit: number,
+): RunList {
+  const { counts, ...list } = runList(runsDir, rows, []);
+  return {
+    ...{ ...list, counts: { ...counts, all, complete: false } },
+    ...{ runs: rows.slice(0, limit), after: beforeAll },
+  };
+}
+
+/** A mark before every row. */
+const beforeAll = '9999~all';
+
 /** The place of a row in the list (`pageMark`). A run that is removed meanwhile leaves its mark: the next page begins there all the same. */
 const markOf = ({ started_at, run_id }: RunRow): string => `${started_at}~${run_id}`;
 

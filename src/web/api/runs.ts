@@ -1,6 +1,7 @@
 /** The server, the list of runs and its changes, and one run. */
+import type { RunList } from '../../app/answers.ts';
 import { inspectRun } from '../../app/inspect/run.ts';
-import { runPage } from '../../app/inspect/run-pages.ts';
+import { runPage, unfinishedPage } from '../../app/inspect/run-pages.ts';
 import type { RunRow } from '../../app/inspect/shapes.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';
@@ -20,8 +21,12 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
     agents: [...agentNames],
   }),
   runs: async ({ web, query }) => {
+    const { limit, after, only, q } = query;
+    const isFirst = after === undefined && only === 'all' && q === '';
+    const unfinished = isFirst ? await unfinishedList(web, limit) : undefined;
+    if (unfinished !== undefined) return unfinished;
     // A further page belongs to the list that the first one was taken from.
-    const rows = await (query.after === undefined ? web.runs.rows() : web.runs.latest());
+    const rows = await (after === undefined ? web.runs.rows() : web.runs.latest());
     return runPage(web.runsDir, rows, query);
   },
   runsStream: async ({ web, query, request }) =>
@@ -36,6 +41,13 @@ export const runsApi: Pick<Handlers, 'server' | 'runs' | 'runsStream' | 'run' | 
   },
 };
 
+/** The first page while the server reads the runs for the first time; undefined later, and where all runs are asked for. */
+async function unfinishedList(web: Web, limit: number | undefined): Promise<RunList | undefined> {
+  if (limit === undefined) return undefined;
+  const newest = await web.runs.newest();
+  return newest && unfinishedPage(web.runsDir, newest, limit);
+}
+
 /** The list, then each row that changes. */
 async function* listChanges(
   web: Web,
@@ -44,10 +56,14 @@ async function* listChanges(
 ): AsyncGenerator<string> {
   const watch = web.runs.watch();
   try {
+    const unfinished = await unfinishedList(web, limit);
+    if (unfinished !== undefined) yield message('runs', unfinished);
     const first = await web.runs.latest();
-    yield listText(web, first, limit);
-    // Of what the first look has found, the list has the same rows.
-    for (let sent = new Set(first); !signal.aborted; sent = new Set()) {
+    if (unfinished === undefined) yield listText(web, first, limit);
+    const shown = new Map(unfinished?.runs.map((row) => [row.run_id, row]));
+    // Of what the first look has found, the list or its next pages have the same rows.
+    const known = first.filter((row) => (shown.get(row.run_id) ?? row) === row);
+    for (let sent = new Set(known); !signal.aborted; sent = new Set()) {
       await watch.changed(signal);
       const text = rowTexts(web, watch.take(), sent);
       if (text !== '') yield text;

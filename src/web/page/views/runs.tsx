@@ -116,7 +116,11 @@ function Section({ title, rows }: { title: string; rows: readonly RunRow[] }) {
   return (
     <section class="runs-section">
       <h2>
-        {title} <span class="number quiet">{rows.length}</span>
+        {title}{' '}
+        <span class="number quiet">
+          {rows.length}
+          {runsToRead.value !== null && ' so far'}
+        </span>
         <Counts rows={rows} />
       </h2>
       <SeenRows ids={ids} kept={entry.value} row={(at) => rows[at] && <RunLine run={rows[at]} />} />
