@@ -55,6 +55,22 @@ test('several mistakes are put right, those behind a mistake of the syntax as we
 });
 
 test.for([
+  ['prompt="Fix it"', 'prompt="Fix it", promt="Fix it well"', undefined],
+  ['prompt="Fix it"', 'promt="Fix it", instructions="well"', 'prompt="Fix it", instructions="well"'],
+] as const)(
+  'a wrong name for an attribute that is there is not put right: %s, %s',
+  async ([right, wrong, after]) => {
+    await using it = await home({ 'p.dot': fixLoop.replace(right, wrong) });
+    const fixed = after && fixLoop.replace(right, after);
+    expect((await fixedPipeline('p.dot', it.path, {}))?.after).toBe(fixed);
+    const { diagnostics } = await foundIn(fixed ?? fixLoop.replace(right, wrong));
+    expect(diagnostics.map(({ code, fix, edits }) => [code, fix, edits])).toEqual([
+      ['unknown-attribute', 'remove it, or the prompt that is there too', undefined],
+    ]);
+  },
+);
+
+test.for([
   [', prompt="Fix it"', '', []],
   ['test -> fix [condition="outcome=fail"]\n', '', ['\n  test -> fix [condition="outcome=fail"]']],
   ['done [shape=Msquare]', 'done', [' [shape=Msquare]']],

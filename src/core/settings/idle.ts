@@ -8,7 +8,7 @@ import { inputPrefixes } from './calls.ts';
 import { isDrawing, noEffectOf } from './foreign.ts';
 import { edgeAttributes, graphAttributes } from './graph.ts';
 import type { Finding, Repair } from './repair.ts';
-import type { Attribute, AttributeTable } from './types.ts';
+import type { Attribute, Attributes, AttributeTable } from './types.ts';
 import type { NodeType } from './typing.ts';
 
 export const idleCodes: readonly CodeDescription[] = [
@@ -36,7 +36,7 @@ export const idleCodes: readonly CodeDescription[] = [
 ];
 
 /** An element, as messages name it, and the attributes that are read there. */
-type Where = { readonly on: string; readonly known: ReadonlySet<string> };
+type Where = { readonly on: string; readonly known: ReadonlySet<string>; readonly attrs: Attributes };
 /** Elements that read an attribute, and how to write one for them. */
 type Reader = {
   readonly keys: ReadonlySet<string>;
@@ -99,14 +99,17 @@ class IdleSearch<K extends NodeType> {
   findings(): readonly Finding[] {
     const { graph, ofNodes } = this;
     for (const attribute of graph.attrs.values())
-      if (!keysOfGraph.has(attribute.key) && this.isRead(attribute, { on: 'the graph', known: keysOfGraph }))
+      if (
+        !keysOfGraph.has(attribute.key) &&
+        this.isRead(attribute, { on: 'the graph', known: keysOfGraph, attrs: graph.attrs })
+      )
         this.misplaced(attribute, 'on the graph', [ofNodes, onEdges]);
     for (const attribute of graph.ofSubgraphs)
       this.misplaced(attribute, 'on a subgraph', [ofNodes, onEdges, onGraph]);
     for (const node of graph.nodes.values()) this.onNode(node);
     for (const edge of graph.edges)
       for (const attribute of edge.attrs.values()) {
-        const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges };
+        const where = { on: `${edge.from} -> ${edge.to}`, known: keysOfEdges, attrs: edge.attrs };
         if (!keysOfEdges.has(attribute.key) && this.isRead(attribute, where))
           this.misplaced(attribute, 'on an edge', [ofNodes]);
       }
@@ -120,7 +123,11 @@ class IdleSearch<K extends NodeType> {
     const ofKind = kind === undefined ? undefined : ofKinds.get(kind);
     // Without an explicit type, attributes of other types are suggested too: the shape may be missing.
     const named = node.attrs.has('type') || node.attrs.has('shape');
-    const where = { on: `"${node.id}"`, known: (named ? ofKind : undefined) ?? ofNodes.keys };
+    const where = {
+      on: `"${node.id}"`,
+      known: (named ? ofKind : undefined) ?? ofNodes.keys,
+      attrs: node.attrs,
+    };
     // The names of inputs are those of the called pipeline.
     const isInput = ({ key }: Attribute): boolean =>
       ofKind?.has('returns') === true && inputPrefixes.some((prefix) => key.startsWith(prefix));
@@ -201,17 +208,23 @@ class IdleSearch<K extends NodeType> {
     const meant = meantBy(attribute.key, where.known);
     const near = meant === undefined ? '' : `; the nearest is "${meant}"`;
     const message = `the attribute "${name}" is unknown${near} (on ${on})`;
+    // Twice in one list it would be an error.
+    const isWritten = uses.some(({ where: { known, attrs } }) => {
+      const there = attrs.get(meantBy(attribute.key, known) ?? '');
+      return there !== undefined && there.byDefault !== true;
+    });
     const repairs = uses.flatMap((use): Repair[] => {
       const key = meantBy(attribute.key, use.where.known);
-      return key === undefined ? [] : [{ attribute: use.attribute, instead: { ...use.attribute, key } }];
+      return key === undefined || isWritten
+        ? []
+        : [{ attribute: use.attribute, instead: { ...use.attribute, key } }];
     });
-    this.add(
-      'unknown-attribute',
-      message,
-      attribute,
-      meant === undefined ? 'remove it' : `write ${meant}`,
-      repairs,
-    );
+    const fix = isWritten
+      ? `remove it, or the ${meant ?? attribute.key} that is there too`
+      : meant === undefined
+        ? 'remove it'
+        : `write ${meant}`;
+    this.add('unknown-attribute', message, attribute, fix, repairs);
   }
 
   private add(
