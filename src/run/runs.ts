@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { monotonicFactory, ulid } from 'ulid';
 import * as z from 'zod';
 import type { Clock } from '../core/contracts/clock.ts';
+import { forkChanges } from '../core/fork-words.ts';
 import { own, parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { quoteWord } from '../core/policy/words.ts';
@@ -146,7 +147,12 @@ export const storySchema = once(() =>
     started_at: z.string(),
     pipeline_path: z.string(),
     forked_from: z
-      .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+      .object({
+        ...{ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() },
+        changed: z.array(z.string()).catch([]),
+        set: z.array(z.string()).catch([]),
+      })
+      .transform(({ changed, set, ...from }) => ({ ...from, changed: [...forkChanges({ changed, set })] }))
       .optional()
       .catch(undefined),
     replay_of: z.object({ run_id: z.string(), live: z.boolean().optional() }).optional().catch(undefined),

@@ -29,7 +29,7 @@ const unpriced = {
   input_tokens: 5000,
   output_tokens: 0,
 };
-const fork = { run_id: 'r', node: 'a', visit: 1, before: true };
+const fork = { run_id: 'r', node: 'a', visit: 1, before: true, changed: [] };
 
 test.for<[what: string, rows: readonly RunRow[], basis: string, words: readonly string[]]>([
   ['no runs', [], 'unknown: no run of this pipeline has completed here', ['unknown', 'unknown', 'unknown']],

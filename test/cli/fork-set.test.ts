@@ -52,6 +52,14 @@ test('a fork runs a node with another prompt and another command, and says once 
   expect(from.set).toEqual(['write.prompt', 'check.tool_command']);
   expect(kept.text.split('grep -q day said.txt')).toHaveLength(2);
   await verified('f');
+  // Its success is not the one that the pipeline of the other run would have had.
+  const words = 'base before write@1, with other write.prompt, check.tool_command';
+  expect((await it.verb(['show', 'f'])).out).toContain(words);
+  expect((await it.verb(['runs'])).out).toContain(`fork of ${words}`);
+  const [row] = JSON.parse((await it.verb(['runs', '--json'])).out).runs.filter(
+    ({ run_id }: { run_id: string }) => run_id === 'f',
+  );
+  expect(row.forked_from.changed).toEqual(['write.prompt', 'check.tool_command']);
 });
 
 test('a fork of a fork keeps what was set, also where it is resumed with changes of the file', async () => {
@@ -64,11 +72,15 @@ test('a fork of a fork keeps what was set, also where it is resumed with changes
   const resumed = await it.resume('gg', { maxSteps: '90', quiet: true });
   expect(resumed.err).not.toContain('has changed');
   expect(resumed.out).toContain('tool_exit_code_1');
+  // What a fork before it has set counts as well.
+  expect(resumed.out).toContain('g before check@1, with other check.tool_command, limits\n');
 
   writeFileSync(join(it.path, 'fix.dot'), pipeline.replace('who=you', 'who=all'));
   try {
-    const accepted = await it.resume('gg', { acceptChanges: true, quiet: true });
+    const accepted = await it.resume('gg', { acceptChanges: true });
     expect(accepted.code, accepted.err).toBe(0);
+    expect(accepted.err).toContain('check.tool_command keeps the value that the fork has set');
+    expect(accepted.err).toContain('fork gg --at check --before --set check.tool_command=TEXT');
   } finally {
     writeFileSync(join(it.path, 'fix.dot'), pipeline);
   }
@@ -89,7 +101,9 @@ test('another pipeline, variables and attributes are combined, and another pipel
   expect(kept).toEqual(['check.tool_command']);
   expect(it.read(`${runs}/h/write/prompt.md`)).toContain('Say it to them');
   await verified('h');
-  expect((await it.fork('h', { ...options, runId: 'hh' })).code).toBe(1);
+  const dropped = await it.fork('h', { ...options, runId: 'hh', quiet: false });
+  expect(dropped.code).toBe(1);
+  expect(dropped.err).toContain('check.tool_command: set for h, and not in this fork');
   expect(manifest('hh').forked_from.set).toBe(undefined);
   rmSync(join(it.path, 'other.dot'));
 });

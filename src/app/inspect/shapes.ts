@@ -101,7 +101,14 @@ export const runRowSchema = once(() =>
     wake_at: time().nullable().describe('When a suspended run can resume'),
     delivered: z.boolean().nullable().describe('Null for a run that has nothing to deliver'),
     forked_from: z
-      .object({ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() })
+      .object({
+        ...{ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() },
+        changed: z
+          .array(z.string())
+          .describe(
+            'What it has otherwise: NODE.ATTRIBUTE that was set, pipeline, var NAME, agent, model, …',
+          ),
+      })
       .nullable(),
     replay_of: z.string().nullable(),
     question: openQuestionSchema()

@@ -195,12 +195,17 @@ async function textsNow(
 
 /** The changed pipeline with the attributes that the run was forked with. */
 async function withKept(
-  { forked_from: from }: Manifest,
+  { forked_from: from, run_id }: Manifest,
   stored: Graph | undefined,
   graph: Graph,
-  { cwd }: Host,
+  { cwd, called, log }: Host,
 ): Promise<GraphWithAttributes | Refusal> {
   const sets = stored === undefined ? [] : setIn(stored, from?.set ?? []);
+  for (const { name } of sets)
+    log(
+      'warn',
+      `${name} keeps the value that the fork has set, whatever ${graph.file} says; for another one: ${called?.program ?? 'factory'} fork ${run_id} --at ${name.slice(0, name.indexOf('.'))} --before --set ${name}=TEXT`,
+    );
   const { prompts = new Map() } = sets.length === 0 ? {} : await textsNamed(graph, cwd);
   return withAttributes(graph, sets, { cwd, prompts });
 }

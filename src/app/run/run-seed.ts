@@ -76,6 +76,13 @@ export async function runSeed(
   const prefix: Prefix = { ...from, inputs, graph, set, current, flags, cwd, env, sealed };
   for (const { message, place } of changed.warnings) host.log('warn', placedMessage(message, place));
   for (const name of idleSettings(set, moment)) host.log('warn', name);
+  const dropped =
+    graph === undefined ? [] : (old.forked_from?.set ?? []).filter((name) => !set.includes(name));
+  if (dropped.length > 0)
+    host.log(
+      'warn',
+      `${dropped.join(', ')}: set for ${old.run_id}, and not in this fork, which has the values of ${graph?.file}; --set gives them again`,
+    );
   return {
     graph: current,
     former: { runDir, manifest: old },

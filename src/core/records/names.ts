@@ -1,5 +1,6 @@
 /** `NODE[@VISIT]`: how users name a finished execution of a node. */
 import * as z from 'zod';
+import { changeWords, forkChanges } from '../fork-words.ts';
 import { once } from '../once.ts';
 
 export type Point = {
@@ -37,9 +38,15 @@ export const momentText = (moment: {
   readonly before: boolean;
 }): string => `${moment.before ? 'before' : 'after'} ${moment.node}@${moment.visit}`;
 
-/** `RUN after check@2`: where a run was forked. */
-export const forkWords = (from: { readonly run_id: string } & Parameters<typeof momentText>[0]): string =>
-  `${from.run_id} ${momentText(from)}`;
+/** `RUN after check@2, with other check.tool_command`: where a run was forked, and that it is not judged as that one was. */
+export function forkWords(
+  from: { readonly run_id: string } & Partial<Parameters<typeof forkChanges>[0]> &
+    Parameters<typeof momentText>[0],
+): string {
+  const { run_id, changed = [], set = [] } = from;
+  const words = changeWords(forkChanges({ changed, set }));
+  return `${run_id} ${momentText(from)}${words === '' ? '' : `, ${words}`}`;
+}
 
 /** Ids of nodes in a run: `NODE` as in the text; `CALL.NODE` in a pipeline that a node calls; `NODE.1` for the first item of a list. */
 const idForm = String.raw`[A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|[0-9]+))*`;

@@ -10,7 +10,7 @@ const row = (more: Partial<RunRow>) =>
 test('a run is compared with the one that it comes from, any other with one to choose', () => {
   expect(comparisonOf(row({}))).toEqual({ view: 'compare', a: 'me' });
   expect(comparisonOf(row({ replay_of: 'old' }))).toEqual({ view: 'compare', a: 'old', b: 'me' });
-  const forked_from = { run_id: 'base', node: 'a', visit: 1, before: true };
+  const forked_from = { run_id: 'base', node: 'a', visit: 1, before: true, changed: [] };
   expect(comparisonOf(row({ forked_from, replay_of: 'old' }))).toMatchObject({ a: 'base', b: 'me' });
 });
 

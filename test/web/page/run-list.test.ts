@@ -37,7 +37,7 @@ test('a search takes all its words, in any field and case', () => {
 test.for<[Parameters<typeof run>[0], string]>([
   [{ reason: 'usage limit reached' }, 'usage'],
   [{ failed_node: 'verify' }, 'verify'],
-  [{ forked_from: { run_id: '01F', node: 'plan', visit: 2, before: true } }, 'fork 01f plan'],
+  [{ forked_from: { run_id: '01F', node: 'plan', visit: 2, before: true, changed: [] } }, 'fork 01f plan'],
   [{ replay_of: '01R' }, 'replay 01r'],
   [{ progress: { done: 1, total: 4, current: 'WO-02' } }, 'wo-02'],
   [{ dismissed: true }, 'dismissed'],

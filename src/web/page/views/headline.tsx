@@ -4,6 +4,7 @@ import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { changedFilesWords } from '../../../core/changed-files-words.ts';
+import { changeWords } from '../../../core/fork-words.ts';
 import { slowNow } from '../clock.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
@@ -127,6 +128,9 @@ function Origin({ run }: { run: RunView }) {
         <a href={pathOf({ view: 'run', run: forked_from.run_id, tab: 'graph' })}>
           forked {forked_from.before ? 'before' : 'after'} {forked_from.node}@{forked_from.visit}
         </a>
+      )}
+      {forked_from !== null && forked_from.changed.length > 0 && (
+        <span>{changeWords(forked_from.changed)}</span>
       )}
       {replay_of !== null && (
         <a href={pathOf({ view: 'run', run: replay_of, tab: 'graph' })}>replay of {replay_of}</a>

@@ -5,6 +5,7 @@ import type { RunRow as Run } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, localTime } from '../../../core/amounts.ts';
+import { changeWords } from '../../../core/fork-words.ts';
 import { slowNow } from '../clock.ts';
 import { go } from '../place.ts';
 import { drawnRow, entry, panel, selected, wantsFocus } from '../run-choice.ts';
@@ -108,9 +109,13 @@ function Cells({ run }: { run: Run }) {
 function Origin({ run: { replay_of, forked_from } }: { run: Run }) {
   if (replay_of !== null) return <small title={`replay of ${replay_of}`}>replay · </small>;
   if (forked_from === null) return null;
-  const { run_id, node, visit, before } = forked_from;
+  const { run_id, node, visit, before, changed } = forked_from;
   const title = `forked ${before ? 'before' : 'after'} ${node}@${visit} of ${run_id}`;
-  return <small title={title}>fork · </small>;
+  return (
+    <small title={title}>
+      {['fork', ...(changed.length > 0 ? [changeWords(changed)] : [])].join(' ')} ·{' '}
+    </small>
+  );
 }
 
 /** What the columns are. */

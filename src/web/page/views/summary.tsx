@@ -2,6 +2,7 @@
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
+import { changeWords } from '../../../core/fork-words.ts';
 import { slowNow } from '../clock.ts';
 import { receivedAt } from '../run-feed.ts';
 import { pathOf } from '../text/address.ts';
@@ -75,7 +76,8 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
           <Fact name="Forked from">
             <a href={pathOf({ view: 'run', run: run.forked_from.run_id, tab: 'graph' })}>
               {run.forked_from.node}@{run.forked_from.visit}
-            </a>
+            </a>{' '}
+            {changeWords(run.forked_from.changed)}
           </Fact>
         )}
         {run.replay_of !== null && (
