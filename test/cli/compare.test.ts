@@ -120,3 +120,22 @@ test('the terminal shows both within 80 columns', async () => {
     err: expect.stringContaining('no run "nope"'),
   });
 });
+
+test('secrets in a name and in variables are masked', async () => {
+  const secret = 'a-secret-of-23-letters!';
+  await using own = await house({ 'fix.dot': pipeline, 'yes.json': answers('Hello') }, () => ({
+    APP_TOKEN: secret,
+  }));
+  for (const who of ['them', secret])
+    await own.run('fix.dot', {
+      ...{ agent: 'scripted', script: 'yes.json', quiet: true, runId: `r${who.length}` },
+      ...{ name: `for ${who}`, var: [`who=${who}`] },
+    });
+  const { out } = await own.verb(['compare', 'r4', `r${secret.length}`], { json: true });
+  expect(out).not.toContain(secret);
+  expect(runComparisonSchema().parse(JSON.parse(out))).toMatchObject({
+    a: { title: 'for them' },
+    b: { title: 'for ***' },
+    inputs: [{ name: 'var who', a: 'them', b: '***' }],
+  });
+});

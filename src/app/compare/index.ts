@@ -1,5 +1,8 @@
 /** `factory compare`: two runs side by side. Both are only read. */
+import type { Environment } from '../../core/contracts/process.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
+import { masker } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
 import { layout } from '../../core/records/layout.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
@@ -21,26 +24,34 @@ const mostPaths = 20;
 /** The runs in the two directories, or why one of them cannot be read. */
 export async function compareRunsIn(
   dirs: readonly [string, string],
-  host: InspectHost,
+  host: InspectHost & { readonly env: Environment },
 ): Promise<RunComparison | Refusal> {
+  const mask = masker(textsToMask(host.env));
   const a = await readForViews(dirs[0], host);
   if ('problems' in a) return a;
   const b = await readForViews(dirs[1], host);
   if ('problems' in b) return b;
-  const parting = await partingOf(a, b, otherChanges(a, b));
+  const { same, parting: at } = await partingOf(a, b, otherChanges(a, b));
+  // Variables and settings are kept as they were given.
+  const parting = at && { ...at, differs: at.differs.map((one) => maskedInBoth(one, mask)) };
   const files = await changedFiles(a, b);
   const sides = { a: sideOf(a), b: sideOf(b) };
   return {
     schema_version: 1,
     ...sides,
-    line: partingLine({ ...sides, ...parting }),
-    ...parting,
-    inputs: [...differentInputs(a, b)],
+    line: partingLine({ ...sides, same, parting }),
+    ...{ same, parting },
+    inputs: differentInputs(a, b).map((one) => maskedInBoth(one, mask)),
     nodes: nodesOf(a, b),
     files: files?.slice(0, mostFiles) ?? null,
     files_left_out: Math.max(0, (files?.length ?? 0) - mostFiles),
   };
 }
+
+const maskedInBoth = <T extends { readonly a: string | null; readonly b: string | null }>(
+  one: T,
+  mask: (text: string) => string,
+): T => ({ ...one, a: one.a && mask(one.a), b: one.b && mask(one.b) });
 
 function sideOf({ row, manifest, executions }: InspectedRun): RunComparison['a'] {
   const { run_id, title, pipeline, status, headline, started_at, elapsed_ms } = row;

@@ -3,6 +3,8 @@
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import { agentNodes, goalOf, pipelineFacts } from '../../core/pipeline.ts';
+import { masker } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import { sha256 } from '../../core/sha256.ts';
@@ -122,8 +124,8 @@ export async function termsOf(
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
       ...keptSecrets(env, before),
       ...(labels === undefined ? {} : { labels }),
-      // A fork has the name that it is given: that of the other run would be ambiguous.
-      ...(flags.name === undefined ? {} : { name: flags.name }),
+      // A fork has the name that it is given: that of the other run would be ambiguous. Notices have it too.
+      ...(flags.name === undefined ? {} : { name: masker(textsToMask(env))(flags.name) }),
       ...answers,
     },
   };
