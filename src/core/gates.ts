@@ -8,9 +8,12 @@ import type { PlanFacts, RunEnding, Step, StepFacts } from './decision.ts';
 import { modelsOf } from './escalation.ts';
 import { type Graph, isAgentType, type Node } from './graph.ts';
 import { type Json, own } from './json.ts';
+import { leadsTo, loopOf } from './loop-nodes.ts';
 import {
   type Context,
+  type FailureClass,
   failed,
+  failureClasses,
   isFinalConfig,
   keptOfAttempt,
   missesProgram,
@@ -36,12 +39,24 @@ export type NodeEntry = {
 
 /** Why the run ends before a node, in the order in which they are asked. */
 export const gatesBefore: readonly ((entry: NodeEntry) => LimitHit | undefined)[] = [
-  ({ state, facts }) => restartsSpent(state, facts.caps),
+  restarts,
   visitsStepsAndTime,
-  ({ facts: { caps, spent, unpriced } }) => ofRun(spendHit({ caps, spent, unpriced }, caps.unknown_cost)),
-  (entry) => ofRun(unfixableFailure(entry)),
-  ({ facts }) => ofRun(facts.replay),
+  spending,
+  unfixableFailure,
+  otherNodeThanReplayed,
 ];
+
+function restarts({ state, facts }: NodeEntry): LimitHit | undefined {
+  return restartsSpent(state, facts.caps);
+}
+
+function spending({ facts: { caps, spent, unpriced } }: NodeEntry): LimitHit | undefined {
+  return ofRun(spendHit({ caps, spent, unpriced }, caps.unknown_cost));
+}
+
+function otherNodeThanReplayed({ facts }: NodeEntry): LimitHit | undefined {
+  return ofRun(facts.replay);
+}
 
 function visitsStepsAndTime({ state, node, facts }: NodeEntry): LimitHit | undefined {
   const { caps, elapsedMs } = facts;
@@ -60,10 +75,10 @@ function visitsStepsAndTime({ state, node, facts }: NodeEntry): LimitHit | undef
   );
 }
 
-function unfixableFailure({ graph, state, node, kind }: NodeEntry): string | undefined {
+function unfixableFailure({ graph, state, node, kind }: NodeEntry): LimitHit | undefined {
   if (kind.type !== 'codergen') return undefined;
   const { allowed_write_paths: allowed = [] } = node.settings;
-  return unfixableSource(graph, node, allowed, state.last_failure);
+  return ofRun(unfixableSource(graph, node, allowed, state.last_failure));
 }
 
 /** A finished node, and where it leads as far as the edges and the gates before this one say. */
@@ -91,8 +106,12 @@ export const gatesAfter: readonly ((crossing: Crossing) => GateVerdict)[] = [
   rejectedByAudit,
   overriddenSuccess,
   stalledLoop,
-  ({ facts }) => (facts.replay === undefined ? undefined : end(facts.replay)),
+  otherRouteThanReplayed,
 ];
+
+function otherRouteThanReplayed({ facts }: Crossing): GateVerdict {
+  return facts.replay === undefined ? undefined : end(facts.replay);
+}
 
 /** Why an exit that is reached is no success. */
 export const exitGates = [exitThatFails, failureIntoExit] as const;
@@ -358,7 +377,11 @@ export function unfixableSource(
     const settled = last.executable_success_since && last.judge !== true;
     if (!inOwnScope && (settled || !leadsTo(graph, node.id, last.node))) return undefined;
     const why = attribution?.why ?? `failure_class=${last.class}`;
-    return `${prefix} failed with class ${last.class} (${why}), which no change by ${node.id} fixes; ${remedy}, then run the node again (factory fork RUN --at ${last.node} --before)`;
+    const then =
+      last.class === 'scenario'
+        ? 'start a new run: this one and its forks keep theirs'
+        : `run the node again (factory fork RUN --at ${last.node} --before)`;
+    return `${prefix} failed with class ${last.class} (${why}), which no change by ${node.id} fixes; ${remedy}, then ${then}`;
   }
   if (!inOwnScope || (last.class_said && last.class === 'product')) return undefined;
   const command = failedNode.settings.tool_command ?? '';
@@ -367,46 +390,8 @@ export function unfixableSource(
   return `${prefix} references ${outside.join(',')} outside allowed_write_paths for ${node.id}`;
 }
 
-/** Whether a run that ended for this reason resumes at the failed node: otherwise the resume would start with the
- *  agent that cannot fix it. */
-export const retriesUnfixable = (reason: string): boolean =>
-  reason.startsWith('unfixable_failure_source: ') && reason.endsWith(' --before)');
-
-/** Which nodes of a graph lead back to which. Pure. */
-const reached = new WeakMap<Graph, Map<string, ReadonlySet<string>>>();
-
-/** The nodes that can be reached from `from` by one edge or more; computed once per graph. */
-function reachable(graph: Graph, from: string): ReadonlySet<string> {
-  const known = reached.get(graph) ?? new Map<string, ReadonlySet<string>>();
-  reached.set(graph, known);
-  const before = known.get(from);
-  if (before !== undefined) return before;
-  const next = new Map<string, string[]>();
-  for (const { from: a, to } of graph.edges) {
-    const list = next.get(a);
-    if (list === undefined) next.set(a, [to]);
-    else list.push(to);
-  }
-  const found = new Set<string>();
-  for (const open = [from]; open.length > 0; ) {
-    for (const to of next.get(open.pop() ?? '') ?? []) {
-      if (found.has(to)) continue;
-      found.add(to);
-      open.push(to);
-    }
-  }
-  known.set(from, found);
-  return found;
-}
-
-/** Whether a run at `from` may reach `to`, which may be the same node. */
-const leadsTo = (graph: Graph, from: string, to: string): boolean =>
-  from === to || reachable(graph, from).has(to);
-
-/** The nodes on a path from `from` back to `failed`, `from` among them; empty when there is none. */
-export function loopOf(graph: Graph, from: string, failed: string): readonly string[] {
-  if (!leadsTo(graph, from, failed)) return [];
-  return [from, ...reachable(graph, from)].filter(
-    (id, index, all) => all.indexOf(id) === index && leadsTo(graph, id, failed),
-  );
-}
+/** The class of a failure that no agent can fix, of a run that ended for this reason; a resume would start with the agent. */
+export const unfixableClass = (reason: string): FailureClass | undefined => {
+  const found = /^unfixable_failure_source: failed node \S+ failed with class (\w+) /.exec(reason)?.[1];
+  return failureClasses.find((one) => one === found);
+};

@@ -1,6 +1,6 @@
 /** What a person can do after a run has ended or is suspended: one table for the list, `why`, the page and the notice. Pure. */
 import { raisedLimit } from './budget/limits.ts';
-import { retriesUnfixable } from './gates.ts';
+import { unfixableClass } from './gates.ts';
 import { unreachable } from './json.ts';
 import { type FailureClass, isPaused, type PausedWord } from './outcome.ts';
 import { quoteWord } from './policy/words.ts';
@@ -47,6 +47,8 @@ export type StoodRun = {
   readonly answered?: boolean;
   /** The latest execution of an agent up to the failure, `NODE@VISIT`; undefined without any. Asked only where it matters. */
   readonly agent?: () => string | undefined;
+  /** The command that starts a run like it anew. Asked only where it matters. */
+  readonly anew?: () => string | undefined;
   /** Where a file declares a node: `FILE:LINE`. */
   readonly placeOf?: (node: string) => string | undefined;
 };
@@ -144,11 +146,8 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   if (stood.offline && resumable)
     return [resume(typed, 'Continue, with agents that answer where the record ends', '--live')];
   const hint = (): readonly NextAction[] => hintOf(stood, typed);
-  if (failedNode !== '' && retriesUnfixable(reason))
-    return [
-      again(failedNode, typed, `Fix what the reason names, then execute ${failedNode} again`),
-      ...hint(),
-    ];
+  const unfixable = unfixableClass(reason);
+  if (unfixable !== undefined && failedNode !== '') return afterUnfixable(unfixable, stood, typed);
   if (reason.startsWith('audit: '))
     return [
       { kind: 'look', words: 'See what the audit found', command: `${typed.program} audit ${typed.run}` },
@@ -159,6 +158,8 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
     return [resume(typed, 'Continue with a higher limit', raised), ...hint()];
   const same = unchanged(stood, typed);
   const edit = editOf(stood, typed);
+  if (stood.failureClass === 'scenario')
+    return [otherScenarios(stood), edit ?? lastResort(stood, typed)].flatMap((one) => one ?? []);
   if (edit !== undefined)
     return same !== undefined && stood.failureClass === 'infra'
       ? [same, edit, ...hint()]
@@ -166,6 +167,35 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   if (same !== undefined) return [same, ...hint()];
   const forks = hint();
   return forks.length > 0 ? forks : [lastResort(stood, typed)];
+}
+
+/** A new run, for what this one and its forks keep. */
+function startAnew({ anew }: StoodRun, words: string): NextAction | undefined {
+  const command = anew?.();
+  return command === undefined ? undefined : { kind: 'start', words, command };
+}
+
+const otherScenarios = (stood: StoodRun): NextAction | undefined =>
+  startAnew(stood, 'Fix the scenario, then start a new run: this one and its forks keep theirs');
+
+/** After a failure that no agent can fix. A resume would begin with the agent. */
+function afterUnfixable(cause: FailureClass, stood: StoodRun, typed: TypedRun): readonly NextAction[] {
+  const { failedNode, pipeline, placeOf } = stood;
+  const start = cause === 'scenario' ? otherScenarios(stood) : undefined;
+  if (start !== undefined) return [start];
+  if (cause !== 'config' || pipeline === undefined)
+    return [again(failedNode, typed, `Fix what the reason names, then execute ${failedNode} again`)];
+  const file = quoteWord(pipeline);
+  const changed = failedNode.replace(/@\d+$/, '');
+  return [
+    {
+      kind: 'edit',
+      words: `Fix the command of ${changed} in ${placeOf?.(changed) ?? file}, or install what it runs, then execute it again in a fork`,
+      command: `${execute(typed, failedNode)} --pipeline ${file}`,
+      after: `fixing ${changed} in ${file}, or what it runs`,
+    },
+    ...[startAnew(stood, 'Fix the script that it runs, then start a new run')].flatMap((one) => one ?? []),
+  ];
 }
 
 const execute = ({ program, run }: TypedRun, node: string): string =>
@@ -290,7 +320,7 @@ function changeIn({
 
 /** The change of the user's pipeline with which the run, or a fork of it, can end otherwise. */
 function editOf(stood: StoodRun, typed: TypedRun): NextAction | undefined {
-  const { pipeline, resumable, failedNode, placeOf } = stood;
+  const { pipeline, resumable, failedNode, failureClass, placeOf } = stood;
   if (pipeline === undefined) return undefined;
   const file = quoteWord(pipeline);
   const placed = (node: string): string => placeOf?.(node) ?? file;
@@ -308,16 +338,21 @@ function editOf(stood: StoodRun, typed: TypedRun): NextAction | undefined {
   const changed = failedNode.replace(/@\d+$/, '');
   return {
     kind: 'edit',
-    words: `Change ${changed} in ${placed(changed)}, then execute it again in a fork`,
+    words: `${failureClass === 'infra' ? `Fix what ${changed} needs, or change it` : `Change ${changed}`} in ${placed(changed)}, then execute it again in a fork`,
     command: `${execute(typed, failedNode)} --pipeline ${file}`,
     after: `a change of ${changed} in ${file}`,
   };
 }
 
-/** Of a pipeline that the user does not edit, without an agent. */
-function lastResort({ failedNode, cause, resumable }: StoodRun, typed: TypedRun): NextAction {
+/** Of a pipeline that the user does not edit, without an agent: only other inputs, or what surrounds it, make it end otherwise. */
+function lastResort(stood: StoodRun, typed: TypedRun): NextAction {
+  const { failedNode, cause, failureClass, resumable } = stood;
   const node = cause?.kind === 'no_route' ? cause.node : failedNode;
-  if (node !== '') return again(node, typed, `Execute ${node} again in a fork`);
+  const surrounds =
+    failureClass === undefined || beyondAgents.has(failureClass) || failureClass === 'timeout';
+  const start = surrounds ? undefined : startAnew(stood, 'Change what it works on, then start a new run');
+  if (start !== undefined) return start;
+  if (node !== '') return again(node, typed, `Fix what ${node} needs, then execute it again in a fork`);
   return resumable
     ? resume(typed, 'Continue')
     : { kind: 'look', words: 'See what each node did', command: `${typed.program} show ${typed.run}` };

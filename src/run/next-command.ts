@@ -8,6 +8,7 @@ import type { EndCause } from '../core/records/checkpoint.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { RunResult } from '../core/records/result.ts';
 import { packageRoot } from '../platform/package.ts';
+import { newRunCommand } from './new-run.ts';
 import { namedRun } from './runs.ts';
 import type { RunSummary } from './summary.ts';
 
@@ -28,12 +29,18 @@ export function firstCommand([first]: readonly NextAction[]): string {
   return after === undefined ? command : `${command} # after ${after}`;
 }
 
-/** The next command for a run that needs attention; `run` is its id or path on the command line. */
-export const nextOf = (
-  { pipeline, ...stood }: Omit<StoodRun, 'pipeline'> & { readonly pipeline: string },
-  program: string,
-  run: string,
-): string => firstCommand(nextActions({ ...stood, pipeline: editedFile(pipeline) }, { program, run }));
+/** The actions for the run in `dir` that needs attention. */
+export const actionsFor = (
+  { pipeline, ...stood }: Omit<StoodRun, 'pipeline' | 'anew'> & { readonly pipeline: string },
+  dir: string,
+  { cwd, program, again }: Called & { readonly cwd: string },
+): readonly NextAction[] => {
+  const anew = () => again ?? newRunCommand(dir, { cwd, program });
+  return nextActions(
+    { ...stood, anew, pipeline: editedFile(pipeline) },
+    { program, run: namedRun(dir, cwd) },
+  );
+};
 
 /** The pipeline file, unless it comes with factory, so that its user does not edit it. */
 export const editedFile = (pipeline: string): string | undefined =>
@@ -94,7 +101,7 @@ export async function nextCommand(
     offline: manifest.replay_of?.live === false,
     agent: () => end.agent,
   };
-  return nextOf(stood, program, namedRun(runDir, cwd));
+  return firstCommand(actionsFor(stood, runDir, { cwd, program, ...(again === undefined ? {} : { again }) }));
 }
 
 /** A new folder named like the spec: next to the repository in `cwd`, not inside it. */

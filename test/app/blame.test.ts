@@ -41,6 +41,13 @@ test('a failure of the product goes to the fix loop, and its fix is accepted', a
 });
 
 describe('no fix is paid for', () => {
+  // A fork keeps the scenarios of its run.
+  const next = {
+    scenario: /^factory run p\.dot --workdir w /,
+    infra: / fork \S+ --at judge --before$/,
+    config:
+      / fork \S+ --at judge --before --pipeline p\.dot # after fixing judge in p\.dot, or what it runs$/,
+  };
   const verified =
     loop(`plan [shape=parallelogram, sets_plan=true, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[],\\"commands\\":[\\"sh scripts/scenarios/a.sh app\\"]}}}' > $FACTORY_OUTPUT"]
     judge [type=verification, verification.allowed_commands="sh scripts/scenarios/a.sh"]`).replace(
@@ -82,7 +89,7 @@ describe('no fix is paid for', () => {
       /^unfixable_failure_source: failed node judge .*no change by fix fixes; fix the/,
     );
     expect(result.failure_class).toBe(of);
-    expect(result.next).toMatch(/ fork \S+ --at judge --before$/);
+    expect(result.next).toMatch(next[of]);
     expect(it.json(`${run}/judge/status.json`).attribution).toMatchObject({ class: of, how });
     expect(existsSync(join(it.path, run, 'fix'))).toBe(false);
     // Only what blames the product is looked at again.

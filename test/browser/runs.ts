@@ -43,6 +43,7 @@ const plain: RunRow = {
   question: null,
   questions: [],
   next: '',
+  action: null,
   acts: [],
   run_dir: '/runs/r',
 };

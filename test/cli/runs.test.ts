@@ -1,10 +1,15 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countOf, hasRunSince } from '../../src/cli/runs.ts';
+import { nextActions, type StoodRun } from '../../src/core/next-actions.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
-import { needsAttention, nextOf } from '../../src/run/next-command.ts';
+import { editedFile, firstCommand, needsAttention } from '../../src/run/next-command.ts';
 import type { RunSummary } from '../../src/run/summary.ts';
+
+/** The first action's command. */
+const nextOf = (stood: Omit<StoodRun, 'pipeline'> & { readonly pipeline: string }) =>
+  firstCommand(nextActions({ ...stood, pipeline: editedFile(stood.pipeline) }, { program: 'f', run: 'r1' }));
 
 const plain = { offline: false, pipeline: 'p.dot', cause: undefined };
 const noRoute = (node: string, config = false) =>
@@ -31,13 +36,14 @@ test.for([
 ] as const)(
   'a run that is %s, before "%s" and with "%s" failed: %s',
   ([status, nextNode, failedNode, next]) =>
-    expect(nextOf({ ...plain, status, resumable: nextNode !== '', failedNode, reason: '' }, 'f', 'r1')).toBe(
-      next,
-    ),
+    expect(nextOf({ ...plain, status, resumable: nextNode !== '', failedNode, reason: '' })).toBe(next),
 );
 
 test.for<readonly [reason: string, next: string, cause?: EndCause]>([
-  ['unfixable_failure_source: … (factory fork RUN --at check --before)', 'f fork r1 --at check --before'],
+  [
+    'unfixable_failure_source: failed node check failed with class infra (why), which no change by fix fixes; …',
+    'f fork r1 --at check --before',
+  ],
   [
     'unfixable_failure_source: failed node check references t.sh outside allowed_write_paths for fix',
     'f resume r1 --accept-changes # after adding t.sh to allowed_write_paths of fix in p.dot',
@@ -70,9 +76,9 @@ test.for<readonly [reason: string, next: string, cause?: EndCause]>([
     noRoute('check'),
   ],
 ])('the next command after the failure "%s" is: %s', ([reason, next, cause]) => {
-  expect(
-    nextOf({ ...plain, status: 'failed', resumable: true, failedNode: 'check', reason, cause }, 'f', 'r1'),
-  ).toBe(next);
+  expect(nextOf({ ...plain, status: 'failed', resumable: true, failedNode: 'check', reason, cause })).toBe(
+    next,
+  );
 });
 
 test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
@@ -89,7 +95,7 @@ test.for<readonly [Partial<Parameters<typeof nextOf>[0]>, string]>([
   ],
 ])('the next command after a failure without a next node: %j', ([run, next]) => {
   const failed = { ...plain, status: 'failed', resumable: false, failedNode: 'check', reason: '' } as const;
-  expect(nextOf({ ...failed, ...run }, 'f', 'r1')).toBe(next);
+  expect(nextOf({ ...failed, ...run })).toBe(next);
 });
 
 test.for<readonly [readonly RunSummary['status'][], string]>([

@@ -2,7 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loopOf, loopStopped } from '../../src/core/gates.ts';
+import { loopStopped } from '../../src/core/gates.ts';
+import { loopOf } from '../../src/core/loop-nodes.ts';
 import { failed, type Outcome, type RepeatedFailure, succeeded } from '../../src/core/outcome.ts';
 import { repeatedFailure } from '../../src/engine/stalled-loop.ts';
 import type { Entry, Snapshot } from '../../src/workspace/snapshot.ts';

@@ -27,6 +27,7 @@ export const madeRow = (facts: Partial<RunRow> = {}): RunRow => ({
   question: null,
   questions: [],
   next: '',
+  action: null,
   acts: [],
   run_dir: '/runs/r',
   ...facts,

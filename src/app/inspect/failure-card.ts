@@ -20,6 +20,15 @@ export const failurePlaceSchema = once(() =>
   z.object({ file: z.string().describe('Path in the workspace'), line: z.int().positive() }),
 );
 
+export const cardActionSchema = once(() =>
+  z.object({
+    kind: z.enum(actionKinds),
+    words: z.string().describe('What it does, and what has to be done before'),
+    command: z.string().describe('The command; `TEXT` in it is for the user to write'),
+  }),
+);
+export type CardAction = z.infer<ReturnType<typeof cardActionSchema>>;
+
 export const failureCardSchema = once(() =>
   z.object({
     line: z.string().describe('The line that says what failed, or what the run waits for'),
@@ -30,16 +39,7 @@ export const failureCardSchema = once(() =>
     excerpt: failureExcerptSchema()
       .nullable()
       .describe('Lines of its output; null where there is none, or it is withheld'),
-    actions: z
-      .array(
-        z.object({
-          kind: z.enum(actionKinds),
-          words: z.string().describe('What it does, and what has to be done before'),
-          command: z.string().describe('The command; `TEXT` in it is for the user to write'),
-        }),
-      )
-      .describe('At most three, the best first'),
+    actions: z.array(cardActionSchema()).describe('At most three, the best first'),
   }),
 );
 export type FailureCard = z.infer<ReturnType<typeof failureCardSchema>>;
-export type CardAction = FailureCard['actions'][number];

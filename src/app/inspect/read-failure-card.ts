@@ -1,14 +1,13 @@
 /** Reads the card of a run that needs attention. */
 import { isAbsolute, relative } from 'node:path';
 import { type Graph, graphWith, nodeOf } from '../../core/graph.ts';
-import { failedNodeOf, type NextAction, nextActions } from '../../core/next-actions.ts';
+import { failedNodeOf, type NextAction } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { agentBefore } from '../../run/agent-before.ts';
 import { spokenCommand } from '../../run/evidence.ts';
-import { deliveryOf, editedFile } from '../../run/next-command.ts';
-import { namedRun } from '../../run/runs.ts';
+import { actionsFor, deliveryOf } from '../../run/next-command.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { executionName } from './executions.ts';
 import { failedOutput } from './failed-output.ts';
@@ -63,7 +62,7 @@ async function actionsOf(
   const whole = once(() => graph ?? storedGraph(manifest));
   const stood = {
     ...{ status: row.status, reason: row.reason, failedNode },
-    pipeline: editedFile(row.pipeline),
+    pipeline: row.pipeline,
     failureClass: last_failure?.class,
     cause: ended?.cause,
     offline: manifest.replay_of?.live === false,
@@ -72,7 +71,7 @@ async function actionsOf(
     agent: () => agentBefore(history.records, failedNode),
     placeOf: (node: string) => placeOf(whole(), node, manifest),
   };
-  return nextActions(stood, { program, run: namedRun(dir, cwd) });
+  return actionsFor(stood, dir, { cwd, program });
 }
 
 /** `FILE:LINE` of a node's declaration, the file as the user typed it. */

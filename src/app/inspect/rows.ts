@@ -4,7 +4,6 @@ import { basename, resolve } from 'node:path';
 import * as z from 'zod';
 import { nothingSpent } from '../../core/budget/usage.ts';
 import { isAgentType, nodeOf } from '../../core/graph.ts';
-import { failedNodeOf } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
 import { type Context, parkedSchema } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
@@ -13,10 +12,8 @@ import { manifestSchema } from '../../core/records/manifest.ts';
 import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
-import { agentBefore } from '../../run/agent-before.ts';
-import { deliveryOf, editedFile, firstCommand, nextOf } from '../../run/next-command.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
-import { isRun, jsonOf, namedRun } from '../../run/runs.ts';
+import { isRun, jsonOf } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
@@ -25,6 +22,7 @@ import { headlineOf } from './headline.ts';
 import { nodesWords, type OpenBranches, openBranchesIn } from './open-branches.ts';
 import { latestBegan, latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
+import { nextOfRow } from './row-actions.ts';
 import type { RunRow } from './shapes.ts';
 import { type Graphs, openGraphs, recordedFacts, titleOf } from './title.ts';
 import { nextTryAt, waitLine } from './wait-words.ts';
@@ -116,7 +114,7 @@ function unreadableRow(name: string, dir: string, error: unknown): RunRow {
       replay_of: null,
       question: null,
       questions: [],
-      next: '',
+      ...{ next: '', action: null },
       acts: [],
       run_dir: dir,
     },
@@ -184,12 +182,12 @@ async function readRow(
     delivered,
     question,
     questions: [...questions],
-    next: await nextIn(
+    ...(await nextOfRow(
       reader,
       { ...summary, failedNode: branches.failed[0]?.at ?? summary.failedNode, question },
       delivered === false ? start : undefined,
       host,
-    ),
+    )),
     acts: actsOf(summary, question, {
       steps: standing.steps,
       commits,
@@ -244,40 +242,6 @@ const madeIn = (dir: string): z.infer<ReturnType<typeof madeSchema>> =>
 function elapsedOf({ status, elapsedMs }: RunSummary, at: string, { clock }: InspectHost): number {
   const since = status === 'running' && at !== '' ? clock.now().getTime() - Date.parse(at) : 0;
   return Math.round(elapsedMs + Math.max(0, since || 0));
-}
-
-/** The next command; of a pipeline that its user does not edit it begins with an agent, which the journal names. */
-async function nextIn(
-  reader: RunReader,
-  summary: RunSummary & Pick<RunRow, 'question'>,
-  undelivered: Start | undefined,
-  { cwd, called = { program: 'factory' } }: InspectHost,
-): Promise<string> {
-  const { dir } = reader;
-  if (undelivered !== undefined) {
-    const delivery = { program: called.program, overridden: summary.status === 'overridden' };
-    return firstCommand([await deliveryOf(undelivered, dir, cwd, delivery)]);
-  }
-  const isEdited = editedFile(summary.pipeline) !== undefined;
-  const failedNode = failedNodeOf(summary.reason, summary.nextNode, summary.failedNode);
-  const stood = {
-    ...{ ...summary, failedNode },
-    resumable: summary.nextNode !== '',
-    answered: summary.question?.answer != null,
-    ...(isEdited ? {} : { agent: () => agentIn(reader, failedNode) }),
-  };
-  return nextOf(stood, called.program, namedRun(dir, cwd));
-}
-
-/** Bytes of a journal's end in which most agents are found. */
-const nearEndBytes = 256 * 1024;
-
-function agentIn(reader: RunReader, failed: string): string | undefined {
-  const near = reader.historyNearEnd(nearEndBytes);
-  const found = near && agentBefore(near.records, failed);
-  if (found !== undefined) return found;
-  const history = reader.history();
-  return history.ok ? agentBefore(history.records, failed) : undefined;
 }
 
 type ActFacts = Pick<RunRow, 'needs_attention'> & {

@@ -11,7 +11,7 @@ import { steeringNoteSchema } from '../../core/records/note.ts';
 import { answerSources, questionSchema } from '../../core/records/question.ts';
 import { runResultSchema } from '../../core/records/result.ts';
 import { changedFilesSchema } from './changed-files.ts';
-import { failureCardSchema } from './failure-card.ts';
+import { cardActionSchema, failureCardSchema } from './failure-card.ts';
 import { nodeSettingsSchema } from './node-settings.ts';
 import { waitReasons, waitSchema } from './wait.ts';
 
@@ -116,6 +116,7 @@ export const runRowSchema = once(() =>
       .describe('What it asks a person, of several the first without an answer; null if it asks nothing'),
     questions: z.array(openQuestionSchema()).describe('All that it asks: each branch may ask'),
     next: z.string().describe('The command to run next; empty if there is none'),
+    action: cardActionSchema().nullable().describe('What that command does; null if there is none'),
     acts: z
       .array(z.enum(['answer', 'steer', 'stop', 'resume', 'fork', 'deliver', 'replay', 'dismiss', 'remove']))
       .describe('What can be done with it now'),
