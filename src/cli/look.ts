@@ -20,7 +20,7 @@ export const lookVerbs: readonly Verb[] = [
   {
     usage: 'runs',
     about: 'List the runs, newest first, with their status and the next command',
-    examples: ['runs --attention', 'runs --since 12h', 'runs --watch'],
+    examples: ['runs --attention', 'runs --since 12h', 'runs --watch', 'runs --days'],
     exits: { 0: 'whatever became of the runs', 130: '--watch was ended' },
     options: () => [
       runsdir(),
@@ -32,6 +32,11 @@ export const lookVerbs: readonly Verb[] = [
         'list only runs that run, or whose latest record is at most so old',
         milliseconds('--since', '12h'),
       ),
+      option(
+        '--days [n]',
+        'print for each of the last n days (default: 7) how many runs are done, failed or wait, and the cost by model',
+        wholeNumber(1, 366),
+      ).conflicts(['watch', 'attention', 'since']),
       json('print the list as JSON'),
       noColor(),
     ],

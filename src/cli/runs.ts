@@ -29,12 +29,15 @@ export type RunsOptions = {
   /** Only runs that run, or have stopped at most so many milliseconds ago. */
   readonly since?: number;
   readonly watch?: boolean;
+  /** How many; true: as many as usual. */
+  readonly days?: number | true;
 };
 
 type RunsIo = Io & { readonly clock: Clock };
 
 export async function runsCommand(options: RunsOptions, io: CliIo): Promise<VerbResult> {
   if (options.watch === true) return (await import('./runs-watch.ts')).watchRunTable(options, io);
+  if (options.days !== undefined) return (await import('./runs-days.ts')).printDays(options, io);
   const { all, list } = await readRunTable(openRunList(runsDirOf(options, io), io), options, io);
   if (options.json === true) io.out(`${JSON.stringify(list, null, 2)}\n`);
   else {

@@ -1,5 +1,6 @@
 /** What a run has spent: every call of a model is recorded before it is made and when it has ended, so that an
  *  interruption loses none. */
+import type { SpentCall } from '../core/budget/day-spend.ts';
 import { costOf, leastCostOf, type Prices, priceOf } from '../core/budget/prices.ts';
 import { nothingSpent, type Spent, tokensIn, type Usage, withCall } from '../core/budget/usage.ts';
 import { own, put } from '../core/json.ts';
@@ -23,9 +24,9 @@ export interface CallWatch {
   /** A call of the branch is made, or another one of its task, which has used `soFar`. */
   made(branch: string | undefined, at: string, soFar: Usage | undefined): void;
   /** The open call of the branch has ended, or was interrupted. */
-  ended(branch: string | undefined, at: string, before: Spent, after: Spent): void;
+  ended(branch: string | undefined, call: SpentCall): void;
   /** A nested run has reported a call. */
-  reported(run: string, at: string, before: Spent, after: Spent): void;
+  reported(run: string, call: SpentCall): void;
 }
 
 export interface CostLedger {
@@ -151,8 +152,10 @@ class CallLedger implements CostLedger {
     } else {
       const before = this.whole;
       this.countEnd(record);
-      if (record.run === undefined) this.watch?.ended(branch, record.at, before, this.whole);
-      else this.watch?.reported(record.run, record.at, before, this.whole);
+      const model = record.usage?.model ?? open?.started.model ?? '';
+      const call = { at: record.at, model, before, after: this.whole };
+      if (record.run === undefined) this.watch?.ended(branch, call);
+      else this.watch?.reported(record.run, call);
     }
   }
 
@@ -160,7 +163,8 @@ class CallLedger implements CostLedger {
   private interrupted(call: Open): void {
     const before = this.whole;
     this.cutOff(call);
-    this.watch?.ended(call.started.branch, call.started.at, before, this.whole);
+    const { branch, at } = call.started;
+    this.watch?.ended(branch, { at, model: leastOf(call).model, before, after: this.whole });
   }
 
   private countEnd(record: Ended): void {

@@ -1,7 +1,7 @@
 /** What a run has spent on which day, by the records of its calls. */
-import { DayLedger, type DaySpend } from '../core/budget/day-spend.ts';
+import { DayLedger, type DaySpend, type SpentCall } from '../core/budget/day-spend.ts';
 import { type Prices, pricesOf } from '../core/budget/prices.ts';
-import type { Spent, Usage } from '../core/budget/usage.ts';
+import type { Usage } from '../core/budget/usage.ts';
 import type { JournalLine } from '../core/records/journal.ts';
 import { runIdForm } from '../core/records/names.ts';
 import { limitRecorded } from '../core/settings/limits.ts';
@@ -35,12 +35,12 @@ export class RunSpending implements CallWatch {
     this.add((ledger) => void ledger.made(branch, at, soFar));
   }
 
-  ended(branch: string | undefined, at: string, before: Spent, after: Spent): void {
-    this.add((ledger) => ledger.ended(branch, at, before, after));
+  ended(branch: string | undefined, call: SpentCall): void {
+    this.add((ledger) => ledger.ended(branch, call));
   }
 
-  reported(run: string, at: string, before: Spent, after: Spent): void {
-    if (!this.countsItself(run)) this.add((ledger) => ledger.reported(at, before, after));
+  reported(run: string, call: SpentCall): void {
+    if (!this.countsItself(run)) this.add((ledger) => ledger.reported(call));
   }
 
   private add(change: Change): void {
@@ -79,7 +79,13 @@ export async function journaledSpend(
   const prices = pricesOf(manifest);
   const watch = new RunSpending(prices, isRunHere(exists));
   openCostLedger(history.calls, prices, () => {}, { watch, copied: copiedCalls(history.lines) });
-  const days: ReadonlyMap<string, DaySpend> = watch.ledger('', dayOf).spent();
+  const ledger = watch.ledger('', dayOf);
+  const days: ReadonlyMap<string, DaySpend> = ledger.spent();
   const allows = limitRecorded(manifest.caps, 'unknown_cost') === 'allow';
-  return { labels: manifest.labels ?? [], days, ...(allows ? { unknown_cost: 'allow' } : {}) };
+  return {
+    labels: manifest.labels ?? [],
+    days,
+    models: ledger.byModel(),
+    ...(allows ? { unknown_cost: 'allow' } : {}),
+  };
 }

@@ -10,6 +10,7 @@ import {
   moneyAndTokensSchema,
   noMoney,
   noSpend,
+  type SpendByModel,
 } from '../core/budget/day-spend.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Day, dayName } from '../core/days.ts';
@@ -47,6 +48,8 @@ export type SpendFile = z.infer<ReturnType<typeof spendFileSchema>>;
 export type JournaledSpend = Pick<RunSpend, 'labels' | 'unknown_cost'> & {
   /** By day; a call without an end counts as the run's own budget counts it. */
   readonly days: ReadonlyMap<string, DaySpend>;
+  /** The same by day and model. */
+  readonly models: SpendByModel;
 };
 /** Reads it; undefined where the run cannot be read. */
 export type ReadJournaledSpend = (

@@ -52,9 +52,22 @@ const growth = (before: Spent, after: Spent): DaySpend => ({
 /** A call that has not ended: the day of its latest request, and what of it counts to earlier days. */
 type OpenCall = { readonly day: string; readonly counted: MoneyAndTokens };
 
+/** A call that has ended: the run's sum was `before`, and is `after`. */
+export type SpentCall = {
+  readonly at: string;
+  /** Empty if unknown. */
+  readonly model: string;
+  readonly before: Spent;
+  readonly after: Spent;
+};
+
+/** What was spent by day, as YYYY-MM-DD, and model. */
+export type SpendByModel = ReadonlyMap<string, ReadonlyMap<string, DaySpend>>;
+
 /** Follows the calls of a run and gives what they spend to days. Of a task with many calls each counts to its own day. */
 export class DayLedger {
   private readonly days = new Map<string, DaySpend>();
+  private readonly models = new Map<string, Map<string, DaySpend>>();
   private readonly open = new Map<string | undefined, OpenCall>();
 
   constructor(
@@ -65,6 +78,10 @@ export class DayLedger {
   /** By day, as YYYY-MM-DD; calls that have not ended are left out. */
   spent(): ReadonlyMap<string, DaySpend> {
     return this.days;
+  }
+
+  byModel(): SpendByModel {
+    return this.models;
   }
 
   on(day: string): DaySpend {
@@ -79,32 +96,36 @@ export class DayLedger {
     let { counted } = open;
     if (open.day !== day) {
       counted = amountOf(soFar, this.prices);
-      this.add(open.day, difference(counted, open.counted));
+      this.add(open.day, soFar?.model ?? '', difference(counted, open.counted));
     }
     this.open.set(branch, { day, counted });
     return counted;
   }
 
-  /** The call of the branch has ended: the run's sum was `before`, and is `after`. */
-  ended(branch: string | undefined, at: string, before: Spent, after: Spent): void {
+  /** The call of the branch has ended. */
+  ended(branch: string | undefined, { at, model, before, after }: SpentCall): void {
     const open = this.open.get(branch);
     this.open.delete(branch);
     const grown = growth(before, after);
     const { day = this.dayOf(new Date(at)), counted = noMoney } = open ?? {};
-    this.add(day, { ...grown, ...difference(grown, counted) });
+    this.add(day, model, { ...grown, ...difference(grown, counted) });
   }
 
   /** A nested run has reported a call. */
-  reported(at: string, before: Spent, after: Spent): void {
-    this.add(this.dayOf(new Date(at)), growth(before, after));
+  reported({ at, model, before, after }: SpentCall): void {
+    this.add(this.dayOf(new Date(at)), model, growth(before, after));
   }
 
-  private add(day: string, more: Partial<DaySpend> & MoneyAndTokens): void {
-    const sum = this.on(day);
-    this.days.set(day, {
-      ...sumOf(sum, more),
-      unknown_cost: sum.unknown_cost + (more.unknown_cost ?? 0),
-      unknown_tokens: sum.unknown_tokens + (more.unknown_tokens ?? 0),
-    });
+  private add(day: string, model: string, more: Partial<DaySpend> & MoneyAndTokens): void {
+    const ofDay = this.models.get(day) ?? new Map<string, DaySpend>();
+    this.models.set(day, ofDay.set(model, grownBy(ofDay.get(model) ?? noSpend, more)));
+    this.days.set(day, grownBy(this.on(day), more));
   }
 }
+
+/** `sum` with `more`. */
+export const grownBy = (sum: DaySpend, more: Partial<DaySpend> & MoneyAndTokens): DaySpend => ({
+  ...sumOf(sum, more),
+  unknown_cost: sum.unknown_cost + (more.unknown_cost ?? 0),
+  unknown_tokens: sum.unknown_tokens + (more.unknown_tokens ?? 0),
+});

@@ -88,3 +88,22 @@ test('calls that a run has copied are left out, and its days follow its zone', (
   };
   expect([days(0), days(1)]).toEqual([{ '01': 7 / million }, { '02': 7 / million }]);
 });
+
+test('what a day has spent is also known by model, of a task whose calls have several days too', () => {
+  const watch = new RunSpending(prices, () => false);
+  const other: CallRecord = { ...ended('01T08:30', 3), usage: used(3, 'n'), cost_usd: null } as CallRecord;
+  const records = [
+    ...[started('01T08:00'), other, started('01T09:00'), ended('01T09:30', 5)],
+    ...[started('01T22:00'), told('01T23:00', 10), told('02T00:10', 25), ended('02T00:20', 40)],
+    started('02T10:00', 9),
+  ];
+  openCostLedger(records, prices, () => {}, { watch, copied: 0 });
+  const ledger = watch.ledger('UTC', (at) => at.toISOString().slice(8, 10));
+  const byDay = [...ledger.byModel()].map(([day, models]) => [
+    day,
+    Object.fromEntries(
+      [...models].map(([model, { tokens, unknown_cost }]) => [model, [tokens, unknown_cost]]),
+    ),
+  ]);
+  expect(Object.fromEntries(byDay)).toEqual({ '01': { n: [3, 1], m: [30, 0] }, '02': { m: [24, 0] } });
+});
