@@ -83,9 +83,10 @@ const plain = (title: string): Place => ({ id: 'run', title, kind: 'part' });
 function placesOf({ rows, visits, graph, title }: GroupFacts): readonly Place[] {
   const found: (Place | undefined)[] = [];
   let before: Current | undefined;
+  const hasPlan = once(() => plans(graph));
   for (const [at, row] of rows.entries()) {
     const after = currentIn(visits[at], before);
-    found.push(orderPlace(before, after, row) ?? partPlace(row, graph));
+    found.push(orderPlace(before, after, row) ?? partPlace(row, graph, hasPlan));
     before = after;
   }
   if (found.every((place) => place === undefined)) return rows.map(() => plain(title));
@@ -141,11 +142,11 @@ const whyWords = ({ stage, reason }: { readonly stage: FailureStage; readonly re
   `${stageWords(stage)}: ${reason}`;
 
 /** Steps of our own pipelines by their commands. */
-function partPlace({ node, type }: Row, graph: Graph | undefined): Place | undefined {
+function partPlace({ node, type }: Row, graph: Graph | undefined, hasPlan: () => boolean): Place | undefined {
   const place = partOfCommand(nodeOf(graph, node)?.settings.tool_command ?? '');
   if (place !== undefined) return place;
   // The model that plans, in a pipeline with the steps of a plan.
-  return type === 'codergen' && plans(graph) ? plan : undefined;
+  return type === 'codergen' && hasPlan() ? plan : undefined;
 }
 
 /** The part next to the work orders that a command belongs to. */

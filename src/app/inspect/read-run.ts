@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
+import { nextTurn } from '../../platform/turns.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -50,7 +51,9 @@ export async function readBriefRun(dir: string, host: InspectHost): Promise<Brie
 
 export async function inspectedRun(run: BriefRun, host: Pick<InspectHost, 'clock'>): Promise<InspectedRun> {
   const { reader, row, manifest, history } = run;
+  await nextTurn();
   const graph = storedGraph(manifest);
+  await nextTurn();
   const withheld = withheldIn(manifest, () => graph, history);
   const events = await readEvents(reader);
   const executions = executionsOf({

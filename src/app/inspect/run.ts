@@ -7,6 +7,7 @@ import { aheadIn, planLevelsIn } from '../../core/records/ahead.ts';
 import { layout } from '../../core/records/layout.ts';
 import { holdoutFacts } from '../../core/records/manifest.ts';
 import { type RunResult, runResultSchema } from '../../core/records/result.ts';
+import { nextTurn } from '../../platform/turns.ts';
 import { loadOrders } from '../../run/orders.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
@@ -39,6 +40,7 @@ export async function runViewOf(
   const facts = causeFacts(run);
   const cause = row.status === 'running' || row.status === 'completed' ? null : await whyOf(facts);
   const failed = String(context['last_failure.node_id'] ?? '');
+  await nextTurn();
   return {
     schema_version: 1,
     ...row,

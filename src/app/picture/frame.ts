@@ -67,7 +67,7 @@ export function runHeading(run: RunView): readonly string[] {
 }
 
 /** A coordinate with at most one decimal. */
-export const coordinate = (value: number): string => String(Number(value.toFixed(1)));
+export const coordinate = (value: number): string => String(Math.round(value * 10) / 10);
 
 export const svgText = (at: PicturePoint, size: number, words: string, attributes: string): string =>
   `<text x="${coordinate(at[0])}" y="${coordinate(at[1])}" font-size="${size}" ${attributes}>${escaped(words)}</text>`;

@@ -2,7 +2,7 @@
 import type { PicturePoint, Stroke } from './layout.ts';
 import type { MapBox } from './map-shape.ts';
 
-const rounded = (value: number): number => Number(value.toFixed(1));
+const rounded = (value: number): number => Math.round(value * 10) / 10;
 
 export const roundBox = ([x, y, width, height]: MapBox): MapBox => [
   rounded(x),

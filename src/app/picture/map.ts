@@ -1,10 +1,11 @@
 /** The map of a pipeline: laid out once, drawn in pieces of which the page shows those in view. Loads Graphviz. */
 import type { Refusal } from '../../core/diagnostic.ts';
+import { mappedInTurns, nextTurn } from '../../platform/turns.ts';
 import type { GraphView } from '../inspect/shapes.ts';
 import { aboutNode, cardOf, edgeLines, mapCardOf, sizes, type ViewEdge } from './card.ts';
 import { type Cluster, flatClusters, nestedBoxes } from './clusters.ts';
 import { coordinate, signDefs, svgText } from './frame.ts';
-import { clusterGroup, edgeGroup, nodeGroup, strokeElement } from './graph-svg.ts';
+import { clusterGroup, edgeGroup, nodeGroup } from './graph-svg.ts';
 import type { GraphLayout } from './layout.ts';
 import { longEdges } from './long-edges.ts';
 import { around, middleOf, roundBox } from './map-box.ts';
@@ -25,7 +26,9 @@ export async function drawnMap(graph: GraphView, open: ReadonlySet<string>): Pro
   const refusal = tooManyNodes(graph);
   if (refusal !== undefined) return refusal;
   const sketch = mapSketch(graph, open);
+  await nextTurn();
   const layout = await layoutOf(sketch);
+  await nextTurn();
   return layout === undefined ? notLaidOut(sketch) : mapOf(sketch, layout);
 }
 
@@ -91,15 +94,15 @@ function stubCard({ label }: MapNode) {
   return { lines: [line], details: '', content: text, text, width: text + 6, height: sizes.line };
 }
 
-function mapOf(sketch: MapSketch, layout: GraphLayout): GraphMap {
+async function mapOf(sketch: MapSketch, layout: GraphLayout): Promise<GraphMap> {
   const { nodes, edges, clusters } = sketch;
   return {
     schema_version: 1,
     width: layout.width,
     height: layout.height,
     defs: signDefs(),
-    nodes: nodes.map((node) => nodePiece(node, sketch, layout)),
-    edges: edges.map((edge, at) => edgePiece(edge, at, layout)),
+    nodes: [...(await mappedInTurns(nodes, (node) => nodePiece(node, sketch, layout)))],
+    edges: [...(await mappedInTurns(edges, (edge, at) => edgePiece(edge, at, layout)))],
     boxes: flatClusters(clusters).map((cluster) => boxPiece(cluster, layout)),
   };
 }
@@ -138,15 +141,12 @@ function edgePiece(edge: MapEdge, at: number, layout: GraphLayout): GraphMap['ed
   const place = layout.edges[at];
   const lines = edgeLines(edge);
   const shift = lines.length === 0 ? 0 : textWidth(roomForCount, sizes.edge) / 2;
-  const hit = place?.line.map((one) =>
-    strokeElement(one, 'class="hit" stroke="none" stroke-width="14" pointer-events="stroke"'),
-  );
   return {
     from: edge.from,
     to: edge.to,
     parts: edge.parts.map((part) => ({ ...part })),
     box: edgeBox(edge, place),
-    svg: edgeGroup(edge, at, place, { shift, more: [countText(edge, place, shift), ...(hit ?? [])] }),
+    svg: edgeGroup(edge, at, place, { shift, more: [countText(edge, place, shift)] }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { sha256 } from '../../core/sha256.ts';
+import { nextTurn } from '../../platform/turns.ts';
 import { openRun } from '../../run/open-run.ts';
 import { pipelineGraph } from '../inspect/pipeline-graph.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -32,6 +33,7 @@ const keyOf = ({ pipeline, pipeline_path, pipelines }: Manifest, open: readonly 
 async function mapText(manifest: Manifest, open: readonly string[]): Promise<MapText> {
   const graph = storedGraph(manifest);
   if (graph === undefined) return refused('run-files', 'the pipeline of the run cannot be read');
+  await nextTurn();
   const { drawnMap } = await import('./map.ts');
   const map = await drawnMap(pipelineGraph(graph), new Set(open));
   return 'problems' in map ? map : JSON.stringify(map);

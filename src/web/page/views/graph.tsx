@@ -46,11 +46,9 @@ export function GraphPanel({ run }: { run: RunView }) {
   return (
     <div class="graph">
       {problem !== '' && <p class="loading">The graph cannot be drawn: {problem}</p>}
+      {map === null && problem !== '' && <RunNodes run={run} />}
       {map === null ? (
-        <>
-          {problem === '' && <p class="loading">Drawing the graph…</p>}
-          <RunNodes run={run} />
-        </>
+        problem === '' && <p class="loading">Drawing the graph…</p>
       ) : (
         <RunMap key={run.run_id} run={run} map={map} toggle={toggle} />
       )}

@@ -2,6 +2,7 @@
 import type { GraphMap, MapBox } from '../../../app/picture/map-shape.ts';
 import { touches } from '../text/map-eye.ts';
 import type { NodeMark } from '../text/map-marks.ts';
+import { type FarDrawing, isLargeMap, openFarDrawing } from './map-far.ts';
 
 export interface MapMarks {
   readonly nodes: ReadonlyMap<string, NodeMark>;
@@ -12,14 +13,16 @@ export interface MapMarks {
 }
 
 export interface MapDrawing {
-  /** Shows what touches the box. `far`: texts are too small to be read. */
-  show(box: MapBox, far: boolean): void;
+  /** Shows what touches the box. `isFar`: texts are too small to be read. */
+  show(box: MapBox, isFar: boolean): void;
   mark(marks: MapMarks): void;
 }
 
 interface Piece {
   readonly box: MapBox;
   readonly svg: string;
+  /** Adds to a new element what need not be sent. */
+  readonly begin?: (element: Element) => void;
   /** Puts on what the run did. */
   readonly dress: (element: Element, marks: MapMarks) => void;
   element?: Element;
@@ -53,14 +56,21 @@ export function openMapDrawing(svg: SVGSVGElement, map: GraphMap): MapDrawing {
   ];
   svg.replaceChildren(defs, ...layers.map(({ element }) => element));
   let marks: MapMarks = { nodes: new Map(), counts: [], selected: undefined, pointed: undefined };
+  let far: FarDrawing | undefined;
   return {
-    show(box, far) {
-      svg.classList.toggle('far', far);
+    show(box, isFar) {
+      svg.classList.toggle('far', isFar);
       svg.setAttribute('viewBox', box.join(' '));
+      const isWhole = isFar && isLargeMap(map);
+      if (isWhole) {
+        far ??= openFarDrawing(map);
+        far.mark(marks);
+        if (!far.element.isConnected) svg.append(far.element);
+      } else far?.element.remove();
       for (const { element, pieces } of layers) {
         const fresh: Piece[] = [];
         for (const piece of pieces) {
-          const isSeen = touches(piece.box, box);
+          const isSeen = !isWhole && touches(piece.box, box);
           if (isSeen && piece.element === undefined) fresh.push(piece);
           else if (!isSeen && piece.element !== undefined) {
             piece.element.remove();
@@ -72,6 +82,7 @@ export function openMapDrawing(svg: SVGSVGElement, map: GraphMap): MapDrawing {
     },
     mark(next) {
       marks = next;
+      if (far?.element.isConnected === true) far.mark(marks);
       for (const { pieces } of layers)
         for (const { element, dress } of pieces) if (element !== undefined) dress(element, marks);
     },
@@ -87,6 +98,7 @@ function add(layer: Element, pieces: readonly Piece[], marks: MapMarks): void {
     const piece = pieces[at];
     if (piece === undefined) continue;
     piece.element = element;
+    piece.begin?.(element);
     piece.dress(element, marks);
   }
   layer.append(...parsed.children);
@@ -116,6 +128,14 @@ const nodePiece = ({ id, box, svg, opens }: GraphMap['nodes'][number]): Piece =>
 const edgePiece = ({ box, svg }: GraphMap['edges'][number], at: number): Piece => ({
   box,
   svg,
+  begin(element) {
+    // A line of a pixel is hard to hit.
+    for (const line of element.querySelectorAll('.line')) {
+      const wide = line.cloneNode() as Element;
+      wide.setAttribute('class', 'hit');
+      element.append(wide);
+    }
+  },
   dress(element, { counts }) {
     const count = counts[at] ?? 0;
     element.classList.toggle('taken', count > 0);

@@ -14,7 +14,7 @@ import type { MapActions } from './map-pointer.ts';
 
 type NodeView = RunView['graph']['nodes'][number];
 
-/** Before there is a map: all nodes of the pipeline. */
+/** Where there is no map: all nodes of the pipeline. */
 export function RunNodes({ run }: { run: RunView }) {
   return (
     <ol class="node-list" aria-label="Nodes of the graph">
