@@ -34,7 +34,7 @@ export const pageOf = (name: string, text: string): DocsPage => ({
 /** Headings or lines of a page that are shown for a word. */
 const mostShown = 3;
 
-/** The pages with the word: by name or title, else by headings, else by text. Pure. */
+/** The pages with the word: by name or title, else by the questions of the index, else by headings, else by text. Pure. */
 export function pagesAbout(word: string, pages: readonly DocsPage[]): readonly DocsMatch[] {
   const key = word.trim().toLowerCase();
   const has = (text: string): boolean => text.toLowerCase().includes(key);
@@ -42,8 +42,22 @@ export function pagesAbout(word: string, pages: readonly DocsPage[]): readonly D
   if (named.length > 0) return named.map((page) => ({ page, shows: [] }));
   const titled = pages.filter(({ name, title }) => has(title) || has(name));
   if (titled.length > 0) return titled.map((page) => ({ page, shows: [] }));
+  const asked = pagesAsked(pages, has);
+  if (asked.length > 0) return asked;
   const withHeading = linesIn(pages, (line) => /^#{2,} /.test(line) && has(line));
   return withHeading.length > 0 ? withHeading : linesIn(pages, has);
+}
+
+/** The pages to which the index leads from its questions: `| How do I …? | [page](page.md) |`. */
+function pagesAsked(pages: readonly DocsPage[], fits: (question: string) => boolean): readonly DocsMatch[] {
+  const rows = pages.find(({ name }) => name === index)?.text.matchAll(/^\| (.+?) \| (.+) \|$/gm) ?? [];
+  const questions = [...rows].filter(([, question = '']) => fits(question));
+  return pages.flatMap((page) => {
+    const shows = questions
+      .filter(([, , links = '']) => links.includes(`(${page.name}.md)`))
+      .map(([, question = '']) => question);
+    return shows.length === 0 ? [] : [{ page, shows: shows.slice(0, mostShown) }];
+  });
 }
 
 function linesIn(pages: readonly DocsPage[], fits: (line: string) => boolean): readonly DocsMatch[] {

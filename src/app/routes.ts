@@ -7,7 +7,7 @@ import { type Edge, type Graph, withoutItems } from '../core/graph.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { systemWords } from '../platform/files/write.ts';
+import { isMissing, systemWords } from '../platform/files/write.ts';
 import { givenOutcomes } from './given-outcomes.ts';
 import { readPipeline } from './read-pipeline.ts';
 import { type SimulatedStep, type Simulation, simulate } from './simulate.ts';
@@ -108,9 +108,8 @@ function readRoutes(
     text = readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
     const fix = `write the ways that it must take:\n${exampleOf(graph)}`;
-    return {
-      problems: [{ code: 'routes-file', severity: 'error', message: `${file}: ${systemWords(error)}`, fix }],
-    };
+    const message = isMissing(error) ? `there is no ${file}` : `${file}: ${systemWords(error)}`;
+    return { problems: [{ code: 'routes-file', severity: 'error', message, fix }] };
   }
   const at = (offset: number, message: string, fix: string): Diagnostic => {
     const place = positionAt(text, offset);

@@ -6,7 +6,7 @@ import { type FixedPipeline, fixedPipeline } from '../app/fix-pipeline.ts';
 import { pipelinePath } from '../app/pipelines.ts';
 import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
-import { systemWords, writeFileAtomic } from '../platform/files/write.ts';
+import { isMissing, systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { agreesOnTerminal } from './agree.ts';
 import { type CliIo, paints } from './io.ts';
 import { type Paint, painter } from './report/run.ts';
@@ -89,6 +89,6 @@ async function replaced(path: string, before: string, after: string): Promise<st
     await writeFileAtomic(file, after, { mode: (await stat(file)).mode & 0o7777, sync: true });
     return undefined;
   } catch (error) {
-    return systemWords(error);
+    return isMissing(error) ? 'it is gone' : systemWords(error);
   }
 }

@@ -95,6 +95,7 @@ test.for([
 test('without a file of ways an example is printed; a pipeline with errors is not tried', async () => {
   const { code, err } = await tested({ 'fix.dot': fixLoop }, 'fix.dot');
   expect(code).toBe(2);
+  expect(err).toContain('there is no fix.routes.json');
   expect(err).toContain('start -> test -> done');
   expect(await tested({ 'fix.dot': fixLoop })).toMatchObject({ code: 2 });
   const bad = { 'fix.dot': fixLoop.replace('start ->', 'start --'), 'fix.routes.json': routes(green) };
