@@ -137,6 +137,12 @@ async function withRecords(runDir: string, ended: Finished | Refusal, io: RunHos
   return { result: { ...ended.result, exit_code: code }, code };
 }
 
+/** The lock of a run that can be resumed is released when its end is on the screen. */
+async function cardOfEnd(runDir: string, { cwd, clock, called }: RunHost) {
+  const { failureCardIn } = await import('./why.ts');
+  return failureCardIn(runDir, { cwd, clock, ...(called && { called }), hasEnded: true });
+}
+
 /** Prints the end of a run, and turns it into an exit code. */
 export async function report(
   ended: Finished | Refusal,
@@ -148,8 +154,7 @@ export async function report(
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
   else if (options.quiet !== true || result.status !== 'completed') {
-    const card =
-      result.status === 'failed' ? await (await import('./why.ts')).failureCardIn(result.run_dir, io) : null;
+    const card = result.status === 'failed' ? await cardOfEnd(result.run_dir, io) : null;
     io.out(`${summary(result, paint, card)}\n`);
     for (const asked of askedIn(result)) {
       const question = openQuestionOf(result.run_dir, asked, io);

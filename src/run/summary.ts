@@ -84,7 +84,7 @@ export async function listRuns(runsDir: string, clock: Clock): Promise<RunSummar
 
 /** Status of one run; `dir` is its directory. */
 export const summaryOf = async (id: string, dir: string, clock: Clock): Promise<RunSummary> =>
-  (await summaryWithFiles(id, dir, clock)).summary;
+  (await summaryWithFiles(id, dir, { clock })).summary;
 
 /** The same with the two files that it was read from, as JSON; undefined for one that is none. */
 export type SummaryWithFiles = {
@@ -93,10 +93,11 @@ export type SummaryWithFiles = {
   readonly checkpoint: unknown;
 };
 
+/** `hasEnded`: whoever holds its lock has ended it, and says so before releasing it. */
 export async function summaryWithFiles(
   id: string,
   dir: string,
-  clock: Clock,
+  host: { readonly clock: Clock; readonly hasEnded?: boolean },
   reader = openRun(dir),
 ): Promise<SummaryWithFiles> {
   const at = layout(dir);
@@ -105,15 +106,16 @@ export async function summaryWithFiles(
   const checkpoint = jsonOf(at.checkpoint);
   const isEarlier = !existsSync(at.journal);
   const inFile = savedSchema().safeParse(isEarlier ? undefined : checkpoint);
-  let owned = mayRun(inFile) ? await hasLiveOwner(dir, clock) : false;
+  const ownerNow = async () => host.hasEnded !== true && (await hasLiveOwner(dir, host.clock));
+  let owned = mayRun(inFile) ? await ownerNow() : false;
   // An owner keeps its checkpoint up to date; its journal need not be read.
   const { saved, why = '' } = isEarlier || owned === true ? { saved: inFile } : savedIn(reader, inFile);
-  if (mayRun(saved) && !mayRun(inFile)) owned = await hasLiveOwner(dir, clock);
+  if (mayRun(saved) && !mayRun(inFile)) owned = await ownerNow();
   const recorded = saved.success ? saved.data.status : 'unreadable';
   const isOwned = owned === true;
   // Its engine may have ended between the two reads.
   if (recorded === 'running' && owned === false && !isDeepStrictEqual(jsonOf(at.checkpoint), checkpoint))
-    return summaryWithFiles(id, dir, clock, reader);
+    return summaryWithFiles(id, dir, host, reader);
   // The status of another version is not interpreted, and the run cannot be resumed.
   const other = isOwned ? undefined : otherVersion(checkpoint);
   const damaged =

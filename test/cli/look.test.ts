@@ -162,6 +162,16 @@ test('a leak that failed the run is an error of its audit, and a warning after a
   expect(await severities()).toEqual(['warning a@7']);
 });
 
+test('the end of a run without a route shows the card that why shows', async () => {
+  await using it = await house({ 'g.dot': pipeline('echo the wheel is off >&2; exit 3') });
+  const card = (out: string): readonly string[] => out.match(/^ +(?:command|output|> 1|fix|next) .*/gm) ?? [];
+  const end = card((await it.run('g.dot', { runId: 'r' })).out);
+  expect(end.join('\n')).toContain('fix       Change a in g.dot:2');
+  const { told, io } = doors(it.path);
+  await call(['why', 'r'], {}, io);
+  expect(end).toEqual(card(told.out));
+});
+
 test('show has what the output of the latest failure says, and nothing of the kind after a success', async () => {
   const { it } = await ran('echo "ERROR: no column email"; printf "\\r50%%\\r99%%"; exit 1');
   await using _ = it;

@@ -29,7 +29,10 @@ import { nextTryAt, waitLine } from './wait-words.ts';
 import { rowWait } from './waiting.ts';
 
 /** Where commands that a view proposes are typed, and what time it is. */
-export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'>;
+export type InspectHost = Pick<Host, 'cwd' | 'clock' | 'called'> & {
+  /** The run has ended in this process, which keeps its lock until it has printed the end. */
+  readonly hasEnded?: boolean;
+};
 
 const startSchema = once(() =>
   manifestSchema().pick({
@@ -134,7 +137,7 @@ async function readRow(
   host: InspectHost,
   { graphs, reader }: { readonly graphs: Graphs; readonly reader: RunReader },
 ): Promise<ReadRow> {
-  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host.clock, reader);
+  const { summary, manifest, checkpoint } = await summaryWithFiles(name, dir, host, reader);
   const start = startSchema().safeParse(manifest).data;
   const standing = standingSchema().safeParse(checkpoint).data ?? noStanding;
   const progress =
