@@ -93,7 +93,7 @@ export type SummaryWithFiles = {
   readonly checkpoint: unknown;
 };
 
-/** `hasEnded`: whoever holds its lock has ended it, and says so before releasing it. */
+/** `hasEnded`: the process that holds its lock has ended it, and reports that before it releases it. */
 export async function summaryWithFiles(
   id: string,
   dir: string,
