@@ -1,4 +1,6 @@
 /** Two runs side by side. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runComparisonSchema } from '../../src/app/compare/shape.ts';
 import { house } from '../support/house.ts';
@@ -81,6 +83,37 @@ test('a variable is an input of the first prompt that has it', async () => {
   const { parting, inputs } = await compared('a', 'them');
   expect(parting?.differs).toEqual([{ what: 'inputs', name: 'prompt', a: null, b: null }]);
   expect(inputs).toEqual([{ name: 'var who', a: 'you', b: 'them' }]);
+});
+
+test('runs of a workdir that has changed between them are not the same', async () => {
+  const copy = (command: string) => `digraph copy {
+  start [shape=Mdiamond]
+  make [shape=parallelogram, tool_command="${command}"]
+  exit [shape=Msquare]
+  start -> make
+  make -> exit [condition="outcome=success"]
+}`;
+  await using there = await house({
+    'copy.dot': copy('cp in.txt out.txt'),
+    'note.dot': copy('echo made > out.txt'),
+    'in.txt': 'one',
+  });
+  const run = (file: string, runId: string) => there.run(file, { quiet: true, runId });
+  await run('copy.dot', 'c1');
+  await run('note.dot', 'n1');
+  writeFileSync(join(there.path, 'in.txt'), 'two');
+  await run('copy.dot', 'c2');
+  await run('note.dot', 'n2');
+  const of = async (a: string, b: string) =>
+    runComparisonSchema().parse(JSON.parse((await there.verb(['compare', a, b], { json: true })).out));
+  const { line, inputs, parting } = await of('c1', 'c2');
+  expect(line).toBe('The ways part at make@1 (execution 2): other changed files');
+  expect(parting?.differs).toEqual([{ what: 'changes', name: 'out.txt', a: 'created', b: 'created' }]);
+  expect(inputs.map(({ name }) => name)).toEqual(['file in.txt']);
+  expect((await of('n1', 'n2')).line).toBe(
+    'Both runs have the same 3 executions, but began with other files',
+  );
+  expect((await of('n1', 'n1')).line).toBe('Both runs have the same 3 executions');
 });
 
 test('the terminal shows both within 80 columns', async () => {

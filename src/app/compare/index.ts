@@ -13,7 +13,7 @@ import { nodeTotalsOf } from '../inspect/nodes.ts';
 import { type InspectedRun, readForViews } from '../inspect/read-run.ts';
 import type { InspectHost } from '../inspect/rows.ts';
 import { differentInputs } from './inputs.ts';
-import { type OtherChanges, partingLine, partingOf } from './parting.ts';
+import { finishedIn, type OtherChanges, partingLine, partingOf } from './parting.ts';
 import type { NodeFigures, RunComparison } from './shape.ts';
 
 /** Files in the list of those that the runs have changed. */
@@ -35,13 +35,14 @@ export async function compareRunsIn(
   // Variables and settings are kept as they were given.
   const parting = at && { ...at, differs: at.differs.map((one) => maskedInBoth(one, mask)) };
   const files = await changedFiles(a, b);
+  const otherFiles = await filesAtBeginning(a, b);
   const sides = { a: sideOf(a), b: sideOf(b) };
   return {
     schema_version: 1,
     ...sides,
-    line: partingLine({ ...sides, same, parting }),
+    line: partingLine({ ...sides, same, parting, otherFiles: otherFiles.length > 0 }),
     ...{ same, parting },
-    inputs: differentInputs(a, b).map((one) => maskedInBoth(one, mask)),
+    inputs: [...differentInputs(a, b), ...otherFiles].map((one) => maskedInBoth(one, mask)),
     nodes: nodesOf(a, b),
     files: files?.slice(0, mostFiles) ?? null,
     files_left_out: Math.max(0, (files?.length ?? 0) - mostFiles),
@@ -120,7 +121,7 @@ const isSame = (a: Entry | undefined, b: Entry | undefined): boolean =>
     ? a === b
     : a.kind === b.kind && a.mode === b.mode && a.hash === b.hash && a.target === b.target;
 
-/** What an execution that began with the same files in both runs has left otherwise. */
+/** The paths that an execution has changed in either run, and that are not the same after it. */
 const otherChanges =
   (a: InspectedRun, b: InspectedRun): OtherChanges =>
   async (was, is) => {
@@ -141,13 +142,41 @@ const otherChanges =
     }
   };
 
+/** The files of the product that differ before the first execution: the workdir may have changed between the runs. */
+async function filesAtBeginning(a: InspectedRun, b: InspectedRun): Promise<RunComparison['inputs']> {
+  const [was, is] = [finishedIn(a)[0]?.before, finishedIn(b)[0]?.before];
+  if (was === undefined || is === undefined || was === is) return [];
+  try {
+    const sides = { before: await snapshotOf(a, was), after: await snapshotOf(b, is) };
+    return pathChanges(sides, isProduct)
+      .filter(isFile)
+      .slice(0, mostPaths)
+      .map(({ path, before, after }) => ({
+        name: `file ${path}`,
+        a: entryWords(before),
+        b: entryWords(after),
+      }));
+  } catch (error) {
+    if (error instanceof WorkspaceError) return [];
+    throw error;
+  }
+}
+
+const entryWords = (entry: Entry | undefined): string | null =>
+  entry === undefined
+    ? null
+    : `${entry.target ?? entry.hash?.slice(0, 8) ?? entry.kind} (mode ${entry.mode.toString(8)})`;
+
+async function snapshotOf({ dir }: InspectedRun, name: string): Promise<Snapshot> {
+  const { workspace, contents } = layout(dir);
+  return (await openSnapshots({ workspace, dir: contents })).load(name);
+}
+
 async function changesIn(
-  { dir }: InspectedRun,
+  run: InspectedRun,
   visit: VisitRecord,
 ): Promise<{ readonly after: Snapshot; readonly changes: ReadonlyMap<string, PathChange> }> {
-  const { workspace, contents } = layout(dir);
-  const snapshots = await openSnapshots({ workspace, dir: contents });
-  const sides = { before: await snapshots.load(visit.before), after: await snapshots.load(visit.after) };
+  const sides = { before: await snapshotOf(run, visit.before), after: await snapshotOf(run, visit.after) };
   const changes = pathChanges(sides, isProduct).filter(isFile);
   return { after: sides.after, changes: new Map(changes.map((one) => [one.path, one])) };
 }

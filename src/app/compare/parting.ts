@@ -12,7 +12,8 @@ import type { InspectedRun } from '../inspect/read-run.ts';
 import { differentSettings } from './inputs.ts';
 import type { Parting, PartingDifference, RunComparison } from './shape.ts';
 
-/** What one execution has changed otherwise in the two runs: paths of the product with what became of them. */
+/** What one execution has left otherwise in the two runs, of what it has changed in either: paths of the product with what became of
+ *  them. */
 export type OtherChanges = (
   a: VisitRecord,
   b: VisitRecord,
@@ -47,7 +48,7 @@ export async function partingOf(
   return { same: both, parting: partingAt(both, [a, nextA], [b, nextB], differs) };
 }
 
-const finishedIn = ({ history }: InspectedRun): readonly VisitRecord[] =>
+export const finishedIn = ({ history }: InspectedRun): readonly VisitRecord[] =>
   executionsInOrder(history.records).map(({ visit }) => visit);
 
 const partingAt = (
@@ -89,7 +90,7 @@ async function differencesIn(
     found.push({ what: 'inputs', name: 'command', a: words(a, commandA), b: words(b, commandB) });
   const [outcomeA, outcomeB] = [outcomeOf(a), outcomeOf(b)];
   if (outcomeA !== outcomeB) found.push({ what: 'outcome', name: '', a: outcomeA, b: outcomeB });
-  if (a.visit.before === b.visit.before && a.visit.after !== b.visit.after)
+  if (a.visit.after !== b.visit.after)
     for (const one of await changes(a.visit, b.visit)) found.push({ what: 'changes', ...one });
   const [nextA, nextB] = [nextOf(a), nextOf(b)];
   if (nextA !== nextB) found.push({ what: 'route', name: '', a: nextA, b: nextB });
@@ -118,19 +119,20 @@ const outcomeOf = ({ visit: { outcome } }: At): string =>
 export function partingLine({
   same,
   parting,
+  otherFiles,
   ...runs
-}: Pick<RunComparison, 'same' | 'parting' | 'a' | 'b'>): string {
-  const before = countedItems(same, 'execution');
+}: Pick<RunComparison, 'same' | 'parting' | 'a' | 'b'> & { readonly otherFiles: boolean }): string {
+  const before = same === 1 ? 'The first execution is' : `The first ${countedItems(same, 'execution')} are`;
   if (parting === null) {
     const open = [runs.a, runs.b].find(({ executions }) => executions > same);
     return open === undefined
-      ? `Both runs have the same ${before}`
-      : `The first ${before} are the same; one of the runs has not come further`;
+      ? `Both runs have the same ${countedItems(same, 'execution')}${otherFiles ? ', but began with other files' : ''}`
+      : `${before} the same; one of the runs has not come further`;
   }
   const { a, b, index } = parting;
   const at = a ?? b;
   if (a === null || b === null)
-    return `The first ${before} are the same; then ${a === null ? 'A' : 'B'} has ended, and ${a === null ? 'B' : 'A'} executes ${at?.node}@${at?.visit}`;
+    return `${before} the same; then ${a === null ? 'A' : 'B'} has ended, and ${a === null ? 'B' : 'A'} executes ${at?.node}@${at?.visit}`;
   if (a.node !== b.node)
     return `The ways part at execution ${index}: A executes ${a.node}@${a.visit}, B ${b.node}@${b.visit}`;
   return `The ways part at ${a.node}@${a.visit} (execution ${index}): ${differenceWords(parting.differs)}`;
