@@ -3,6 +3,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { RunRow } from '../../../app/inspect/shapes.ts';
 import { api, requestMessage } from '../api.ts';
 import { server } from '../store.ts';
+import { firstAct, forkPlace } from '../text/first-act.ts';
 import { DismissButton } from './dismiss.tsx';
 
 /** The dialog that is open, and for which run. `at` is where a fork begins. */
@@ -12,7 +13,9 @@ export const openDialog = signal<{
   readonly at?: string;
 } | null>(null);
 
-/** Buttons for `acts`: the one that continues the run first. A read-only server has none. */
+const buttonClass = (isFirst: boolean): string => (isFirst ? 'button primary' : 'button');
+
+/** Buttons for `acts`: the one that does the run's first action stands out. A read-only server has none. */
 export function ActButtons({ run }: { run: RunRow }) {
   const busy = useSignal('');
   // What came of an act, until the run changes.
@@ -31,12 +34,13 @@ export function ActButtons({ run }: { run: RunRow }) {
     busy.value = '';
   };
   const can = (act: RunRow['acts'][number]) => run.acts.includes(act);
+  const first = firstAct(run);
   return (
     <>
       {can('deliver') && (
         <button
           type="button"
-          class={run.delivered === true ? 'button' : 'button primary'}
+          class={buttonClass(first === 'deliver')}
           onClick={() => {
             openDialog.value = { kind: 'deliver', run };
           }}
@@ -47,7 +51,7 @@ export function ActButtons({ run }: { run: RunRow }) {
       {can('resume') && (
         <button
           type="button"
-          class="button primary"
+          class={buttonClass(first === 'resume')}
           disabled={busy.value !== ''}
           onClick={ask('resume', () => api.resume(run.run_id, { now: run.wake_at !== null }), 'Resuming…')}
         >
@@ -82,9 +86,9 @@ export function ActButtons({ run }: { run: RunRow }) {
       {can('fork') && (
         <button
           type="button"
-          class="button"
+          class={buttonClass(first === 'fork')}
           onClick={() => {
-            openDialog.value = { kind: 'fork', run };
+            openDialog.value = { kind: 'fork', run, ...forkPlace(run) };
           }}
         >
           Fork…

@@ -73,7 +73,7 @@ function Places({ run, card, node }: { run: string; card: FailureCard; node: str
   );
 }
 
-function Excerpt({ excerpt: { lines, first, at } }: { excerpt: FailureExcerpt }) {
+export function Excerpt({ excerpt: { lines, first, at } }: { excerpt: FailureExcerpt }) {
   return (
     <pre class="card-excerpt">
       {lines.map((line, index) => (

@@ -11,6 +11,7 @@ import { liveTextsOf } from '../store.ts';
 import { lineOf } from '../text/address.ts';
 import { ansiReader } from '../text/ansi.ts';
 import { linesWith, outputLines, shownPart } from '../text/output-lines.ts';
+import { Excerpt } from './card.tsx';
 
 /** Lines that are drawn at once, and in one block that the browser skips while it is out of view. */
 const most = 2_000;
@@ -42,12 +43,7 @@ export function Output({ run, view }: { run: RunView; view: ExecutionView }) {
   return (
     <>
       <Commands view={view} />
-      {view.excerpt !== '' && (
-        <section class="excerpt">
-          <h3>What failed</h3>
-          <pre>{view.excerpt}</pre>
-        </section>
-      )}
+      {view.failed !== null && <Failed failed={view.failed} />}
       {texts.map((text, at) => (
         <TextView
           key={text.name}
@@ -62,6 +58,23 @@ export function Output({ run, view }: { run: RunView; view: ExecutionView }) {
         <p class="loading">{view.state === 'running' ? 'Nothing printed so far.' : 'Nothing was printed.'}</p>
       )}
     </>
+  );
+}
+
+/** The lines that say what failed, as on the card of the run. */
+function Failed({ failed: { excerpt, place } }: { failed: NonNullable<ExecutionView['failed']> }) {
+  return (
+    <section class="excerpt">
+      <h3>What failed</h3>
+      {place !== null && (
+        <p>
+          <code>
+            {place.file}:{place.line}
+          </code>
+        </p>
+      )}
+      {excerpt !== null && <Excerpt excerpt={excerpt} />}
+    </section>
   );
 }
 

@@ -36,6 +36,7 @@ export function SummaryPanel({ run, close }: { run: RunRow; close: () => void })
       )}
       {run.next !== '' && (
         <p>
+          {run.action !== null && <span class="quiet">{run.action.words}</span>}
           <Command text={run.next} label="Copy the next command" />
         </p>
       )}
