@@ -17,6 +17,7 @@ import { namedRun } from '../run/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints, type Terminal } from './io.ts';
 import { databaseUrlOf } from './options.ts';
+import { sheetOf } from './report/fit.ts';
 import { askedText, questionText } from './report/question.ts';
 import { type Paint, painter } from './report/run.ts';
 import type { VerbResult } from './verb.ts';
@@ -116,7 +117,7 @@ async function askedFor(
       io.out(
         `${questionText(question, paint)}\n${question.answer === null ? '' : answerWords(question.answer)}`,
       );
-    else if (terminal === undefined) io.out(`${askedText(question, paint)}\n`);
+    else if (terminal === undefined) io.out(`${askedText(question, paint, sheetOf(io))}\n`);
     else waiting.push(open);
   }
   return terminal === undefined ? 0 : askAll({ id, dir }, waiting, options, paint, { ...io, terminal });

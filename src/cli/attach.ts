@@ -11,6 +11,7 @@ import { namedRun } from '../run/runs.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';
+import { sheetOf } from './report/fit.ts';
 import { runLine } from './report/inspect.ts';
 import { canDraw, openScreen } from './report/live.ts';
 import { askedText } from './report/question.ts';
@@ -99,7 +100,7 @@ async function end({ id, dir }: NamedRun, options: AttachOptions, io: CliIo): Pr
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
     const card = row.status === 'failed' ? await failureCardIn(dir, io) : null;
-    io.out(`${summary({ ...result, next: row.next }, paint, card)}\n`);
-    for (const question of row.questions) io.out(`${askedText(question, paint)}\n`);
+    io.out(`${summary({ ...result, next: row.next }, paint, card, sheetOf(io))}\n`);
+    for (const question of row.questions) io.out(`${askedText(question, paint, sheetOf(io))}\n`);
   }
 }

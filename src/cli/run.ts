@@ -16,6 +16,7 @@ import { namedRun } from '../run/runs.ts';
 import { findNamed, newRun, runsDirOf, usage } from './find-run.ts';
 import { flagsOf, hostOf, type RunHost, type RunOptions, warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
+import { sheetOf } from './report/fit.ts';
 import { openView, type View } from './report/live.ts';
 import { answerCommands, askedText } from './report/question.ts';
 import { painter } from './report/run.ts';
@@ -155,12 +156,15 @@ export async function report(
   if (options.json === true) io.out(`${JSON.stringify(result, null, 2)}\n`);
   else if (options.quiet !== true || result.status !== 'completed') {
     const card = result.status === 'failed' ? await cardOfEnd(result.run_dir, io) : null;
-    io.out(`${summary(result, paint, card)}\n`);
+    const sheet = sheetOf(io);
+    io.out(`${summary(result, paint, card, sheet)}\n`);
     for (const asked of askedIn(result)) {
       const question = openQuestionOf(result.run_dir, asked, io);
       // Where a person was asked, the question is on the screen.
       const lines =
-        io.terminal === undefined ? [askedText(question, paint)] : answerCommands(question, paint);
+        io.terminal === undefined
+          ? [askedText(question, paint, sheet)]
+          : answerCommands(question, paint, sheet);
       io.out(`${lines.join('\n')}\n`);
     }
   }

@@ -14,6 +14,7 @@ import { quoteWord } from '../core/policy/words.ts';
 import { runsDirOf } from './find-run.ts';
 import { type CliIo, type Io, paints } from './io.ts';
 import { databaseUrlOf } from './options.ts';
+import { nextLines } from './report/fit.ts';
 import { storyOf } from './report/inspect.ts';
 import { columns, oneLine, type Paint, painter } from './report/run.ts';
 import { stateCell, statePaint } from './report/states.ts';
@@ -109,13 +110,21 @@ function listing(
   { attention }: RunsOptions,
   view: TableView,
 ): readonly string[] {
+  const { width } = view;
   const [head = '', ...lines] = table(rows, view);
   const count = runs.length > 1 || rows.length === 0 ? [countOf(runs)] : [];
   if (rows.length === 0) return count;
   if (attention === true)
-    return [head, ...lines.flatMap((line, at) => [line, `  next: ${rows[at]?.next}`]), ...count];
+    return [
+      head,
+      ...lines.flatMap((line, at) => [
+        line,
+        ...nextLines(rows[at]?.next ?? '', width && width - 2).map((part) => `  ${part}`),
+      ]),
+      ...count,
+    ];
   const first = rows.find((run) => run.needs_attention && run.next !== '');
-  return [head, ...lines, ...count, ...(first === undefined ? [] : [`next: ${first.next}`])];
+  return [head, ...lines, ...count, ...(first === undefined ? [] : nextLines(first.next, width))];
 }
 
 /** `28 runs: 13 need attention (9 failed, 4 crashed), 15 completed`. */

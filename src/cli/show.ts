@@ -14,6 +14,7 @@ import { needsAttention } from '../run/next-command.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { actionRows } from './report/card.ts';
+import { sheetOf } from './report/fit.ts';
 import {
   executionText,
   nodeTable,
@@ -75,7 +76,7 @@ export async function showCommand(
   const row = findExecution(executions, point.node, point.visit);
   if ('problems' in row) return row;
   const execution = await executionViewOf(inspected, row);
-  io.out(`${executionText(execution, await folderOf(found.dir, row), paint)}\n`);
+  io.out(`${executionText(execution, await folderOf(found.dir, row), paint, sheetOf(io))}\n`);
   return 0;
 }
 
@@ -105,6 +106,7 @@ async function showSession(
 /** The nodes, the work orders while they are not all done, and the words of the end of a run, with the next command last. */
 function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: CliIo): string {
   const width = io.outIsTerminal ? io.width : 160;
+  const sheet = sheetOf(io);
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
   const { manifest, result, next, at_node, wake_at, status, questions } = view;
   const isIts = result !== null && result.status === status;
@@ -113,8 +115,8 @@ function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: C
     ...(isOpen ? [orderTable(view.groups, paint, width).join('\n')] : []),
     ...(view.notes.length > 0 ? [view.notes.map((note) => foreign(noteWords(note), '  ')).join('\n')] : []),
     isIts
-      ? summary({ ...result, next: '' }, paint, card && { ...card, actions: [] })
-      : standingText(view, paint),
+      ? summary({ ...result, next: '' }, paint, card && { ...card, actions: [] }, sheet)
+      : standingText(view, paint, sheet),
   ];
   const rows = [
     ...(view.changed === null ? [] : [['changed', changedFilesWords(view.changed)] as const]),
@@ -127,8 +129,8 @@ function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: C
             ? (['at', `node ${at_node}`] as const)
             : (['continues', `with node ${at_node}`] as const),
         ]),
-    ...actionRows({ actions: isIts && isPaused(status) ? [] : (card?.actions ?? []) }, next, paint),
+    ...actionRows({ actions: isIts && isPaused(status) ? [] : (card?.actions ?? []) }, next),
   ];
-  const asked = questions.flatMap((question) => ['', askedText(question, paint)]);
-  return [texts.join('\n\n'), ...rowsText(rows, paint), ...asked].join('\n');
+  const asked = questions.flatMap((question) => ['', askedText(question, paint, sheet)]);
+  return [texts.join('\n\n'), ...rowsText(rows, paint, sheet), ...asked].join('\n');
 }

@@ -4,6 +4,7 @@ import type { InspectHost } from '../app/inspect/rows.ts';
 import { inspectWhy } from '../app/inspect/why.ts';
 import { findNamed, runsDirOf } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
+import { sheetOf } from './report/fit.ts';
 import { causeText } from './report/inspect.ts';
 import { answerCommands } from './report/question.ts';
 import { painter } from './report/run.ts';
@@ -26,9 +27,9 @@ export async function whyCommand(
   if (options.json === true) io.out(`${JSON.stringify(why, null, 2)}\n`);
   else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(
-      `${[causeText(why, why.status, paint), ...why.questions.flatMap((question) => answerCommands(question, paint))].join('\n')}\n`,
-    );
+    const sheet = sheetOf(io);
+    const answers = why.questions.flatMap((question) => answerCommands(question, paint, sheet));
+    io.out(`${[causeText(why, why.status, paint, sheet), ...answers].join('\n')}\n`);
   }
   return 0;
 }

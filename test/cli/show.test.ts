@@ -60,7 +60,7 @@ test('show without a run is the latest: its nodes, the words of its end and the 
   );
   expect(out).toMatch(/^ {2}fix +Change check in \S+:\d+, then execute it again in a fork$/m);
   expect(out).toMatch(
-    /\n {2}next +factory fork bad --at check --before --pipeline \S+ # after a change of check in \S+\n$/,
+    /\n {2}next +after a change of check in[^:]+\S+:\n *factory fork bad --at check --before --pipeline \S+\n$/,
   );
 });
 

@@ -1,9 +1,7 @@
 /** The card of a failure on the screen: the lines of the output with their places, the command, and what to do next. */
 import { stripVTControlCharacters } from 'node:util';
 import type { FailureCard, FailureExcerpt } from '../../app/inspect/failure-card.ts';
-import { oneLine, type Paint } from './run.ts';
-
-type Row = readonly [name: string, text: string];
+import { oneLine, type Paint, type TextRow as Row } from './run.ts';
 
 /** Characters of a command that are shown. */
 const mostOfCommand = 80;
@@ -62,19 +60,15 @@ const harmless = (text: string): string =>
     .replace(/\p{Cc}/gu, ' ');
 
 /** What can be done, the best last, next to where the user types. */
-export function actionRows(
-  { actions }: Pick<FailureCard, 'actions'>,
-  next: string,
-  paint: Paint,
-): readonly Row[] {
+export function actionRows({ actions }: Pick<FailureCard, 'actions'>, next: string): readonly Row[] {
   const [first, ...others] = actions;
   return [
     ...others.toReversed().flatMap(({ words, command }): readonly Row[] => [
       ['or', words],
-      ['', command],
+      ['', command, 'command'],
     ]),
     // The command of a run that just continues needs no words.
     ...(first === undefined || first.words.startsWith('Continue') ? [] : [['fix', first.words] as const]),
-    ...(next === '' ? [] : [['next', paint.bold(next)] as const]),
+    ...(next === '' ? [] : [['next', next, 'next'] as const]),
   ];
 }

@@ -20,6 +20,7 @@ import { giverWords, optionWords } from '../../core/question-words.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { forkWords } from '../../core/records/names.ts';
 import { actionRows, failureRows, outputRows } from './card.ts';
+import { type Sheet, wrappedWords } from './fit.ts';
 import { columns, foreign, oneLine, type Paint, rowsText, spentWords, tableRow } from './run.ts';
 import { stateCell, statePaint } from './states.ts';
 
@@ -119,7 +120,7 @@ export const noteWords = ({ note, by, from, branch, used_by, text }: NoteRow): s
   ].join('');
 
 /** What is known of a run that has no result, in the form of a summary. */
-export function standingText(view: RunOverview, paint: Paint): string {
+export function standingText(view: RunOverview, paint: Paint, sheet: Sheet | undefined): string {
   const { headline, progress, spent, steps } = view;
   const status = stateOrWait(view.status, view.waiting);
   const time =
@@ -138,9 +139,10 @@ export function standingText(view: RunOverview, paint: Paint): string {
         ...(view.ahead === null ? [] : [['', aheadWords(view.ahead)] as const]),
         ...(spent.calls === 0 ? [] : [['spent', spentWords(spent)] as const]),
         ...(view.agent === 'none' ? [] : [['agent', view.agent] as const]),
-        ['run', view.run_dir],
+        ['run', view.run_dir, 'path'],
       ],
       paint,
+      sheet,
     ),
   ].join('\n');
 }
@@ -175,18 +177,21 @@ export const settingRows = (
 ];
 
 /** The cause in a few lines, what failed with its places, the files that show it, and what to do. */
-export function causeText(cause: WhyReport, status: Status, paint: Paint): string {
+export function causeText(cause: WhyReport, status: Status, paint: Paint, sheet: Sheet | undefined): string {
   const head = statePaint(status, paint)(`${stateCell(status)}: ${withoutWord(cause.headline, status)}`);
+  const wrapped = (line: string): string =>
+    sheet === undefined ? line : wrappedWords(line, sheet.columns, '    ');
   return [
-    head,
-    ...cause.lines.map((line) => `  ${line}`),
+    wrapped(head),
+    ...cause.lines.map((line) => wrapped(`  ${line}`)),
     ...rowsText(
       [
         ...(cause.card === null ? [] : failureRows(cause.card, paint)),
-        ...cause.evidence.map((path, at) => [at === 0 ? 'evidence' : '', path] as const),
-        ...actionRows({ actions: cause.card?.actions ?? [] }, cause.next, paint),
+        ...cause.evidence.map((path, at) => [at === 0 ? 'evidence' : '', path, 'path'] as const),
+        ...actionRows({ actions: cause.card?.actions ?? [] }, cause.next),
       ],
       paint,
+      sheet,
     ),
   ].join('\n');
 }
@@ -196,7 +201,12 @@ const answerWords = (answer: GivenAnswer): string =>
   `${oneLine(answer.words, 400) || 'none'}, ${giverWords(answer)} at ${localTime(answer.at)}`;
 
 /** The page of one execution. */
-export function executionText(view: ExecutionView, folder: string, paint: Paint): string {
+export function executionText(
+  view: ExecutionView,
+  folder: string,
+  paint: Paint,
+  sheet: Sheet | undefined,
+): string {
   const label = view.label === view.node ? '' : `  ${paint.dim(view.label)}`;
   const state = stateOrWait(view.state, view.waiting);
   const word = state === 'waits' ? lookOf(state).word : state;
@@ -225,7 +235,7 @@ export function executionText(view: ExecutionView, folder: string, paint: Paint)
     ...changeRows(view),
     ...edgeRows(view, paint),
     ...(view.sandbox === null ? [] : [['sandbox', view.sandbox] as const]),
-    ['files', folder],
+    ['files', folder, 'path'],
     [
       '',
       view.files
@@ -239,8 +249,9 @@ export function executionText(view: ExecutionView, folder: string, paint: Paint)
     ...rowsText(
       rows.filter(([, text]) => text !== ''),
       paint,
+      sheet,
     ),
-    ...outputText(view, paint),
+    ...outputText(view, paint, sheet),
   ].join('\n');
 }
 
@@ -284,8 +295,9 @@ function edgeRows({ next, how, edges }: ExecutionView, paint: Paint): readonly (
 }
 
 /** What failed, else the end of what was printed or answered. */
-function outputText(view: ExecutionView, paint: Paint): readonly string[] {
-  if (view.failed !== null) return ['', 'what failed:', ...rowsText(outputRows(view.failed, paint), paint)];
+function outputText(view: ExecutionView, paint: Paint, sheet: Sheet | undefined): readonly string[] {
+  if (view.failed !== null)
+    return ['', 'what failed:', ...rowsText(outputRows(view.failed, paint), paint, sheet)];
   if (view.withheld)
     return ['', 'The output is not shown: it may contain the holdout, and the run is unfinished.'];
   const texts = view.answer === null ? view.output : [view.answer];

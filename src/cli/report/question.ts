@@ -2,6 +2,8 @@
 import type { OpenQuestion } from '../../app/inspect/shapes.ts';
 import { dueWords, optionWords } from '../../core/question-words.ts';
 import type { Question } from '../../core/records/question.ts';
+import { columnsOf } from './diagnostics.ts';
+import type { Sheet } from './fit.ts';
 import { foreign, oneLine, type Paint } from './run.ts';
 
 const mostLines = 12;
@@ -29,19 +31,23 @@ export function questionText(question: Shown, paint: Paint): string {
 export function answerCommands(
   { options, text_command, answer }: OpenQuestion,
   paint: Paint,
+  sheet: Sheet | undefined,
 ): readonly string[] {
   if (answer !== null) return [];
   return [
-    ...options.map(
-      ({ command, label }) => `  ${paint.bold(command)} ${paint.dim(`# ${oneLine(label, 60)}`)}`,
-    ),
+    ...options.map(({ command, label }) => {
+      const comment = `# ${oneLine(label, 60)}`;
+      // The options are above: a command that would wrap goes without its comment.
+      const isWide = sheet !== undefined && columnsOf(`  ${command} ${comment}`) > sheet.columns;
+      return `  ${paint.bold(command)}${isWide ? '' : ` ${paint.dim(comment)}`}`;
+    }),
     ...(text_command === null ? [] : [`  ${paint.bold(text_command)}`]),
   ];
 }
 
 /** The question, with the commands that answer it as the last lines. */
-export const askedText = (question: OpenQuestion, paint: Paint): string =>
-  [questionText(question, paint), ...answerCommands(question, paint)].join('\n');
+export const askedText = (question: OpenQuestion, paint: Paint, sheet: Sheet | undefined): string =>
+  [questionText(question, paint), ...answerCommands(question, paint, sheet)].join('\n');
 
 /** The outcome of the execution before, and the end of what it printed or answered. */
 function afterLines({

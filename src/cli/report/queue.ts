@@ -9,6 +9,7 @@ import type {
   QueueScheduleRow,
   QueueWorkerRow,
 } from '../../core/records/queue-report.ts';
+import { nextLines } from './fit.ts';
 import { columns, oneLine, type Paint } from './run.ts';
 
 type Space = {
@@ -36,7 +37,7 @@ export function queueLines(report: QueueReport, paint: Paint, space: Space): rea
   return [
     countLine(report),
     ...sections.flat(),
-    ...(next === undefined ? [] : [`next: ${paint.bold(next.next)}`]),
+    ...(next === undefined ? [] : nextLines(next.next, space.width, paint.bold)),
   ];
 }
 

@@ -3,6 +3,7 @@ import pc from 'picocolors';
 import { countedItems, usdWords } from '../../core/amounts.ts';
 import { type Spent, tokensOf } from '../../core/budget/usage.ts';
 import { columnsOf } from './diagnostics.ts';
+import { fittedCommand, fittedPath, type Sheet, wrappedWords } from './fit.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 export const painter = (colour: boolean): Paint => pc.createColors(colour);
@@ -63,11 +64,31 @@ export function tableRow(
   return { text: `${before}${shown}`.trimEnd(), before, last: shown };
 }
 
-/** Rows with a name and a text, as a summary has them. */
+/** A name and a text; the text may be a path that people read, or a command that they copy. */
+export type TextRow = readonly [name: string, text: string, kind?: 'path' | 'command' | 'next'];
+
+/** Columns before the texts of rows. */
+const beforeText = 12;
+
+/** Rows as a summary has them; on a `sheet` no path and no word wraps. */
 export const rowsText = (
-  rows: readonly (readonly [name: string, text: string])[],
+  rows: readonly TextRow[],
   paint: Paint,
-): readonly string[] => rows.map(([name, text]) => `  ${paint.dim(name.padEnd(9))} ${text}`);
+  sheet: Sheet | undefined,
+): readonly string[] =>
+  rows.map(([name, text, kind]) => {
+    const head = `  ${paint.dim(name.padEnd(9))} `;
+    const dye = kind === 'next' ? paint.bold : String;
+    if (sheet === undefined) return `${head}${dye(text)}`;
+    if (kind === 'path') return `${head}${fittedPath(text, sheet, sheet.columns - beforeText)}`;
+    // A name that is wider than its column moves its text.
+    const offset = Math.max(beforeText, name.length + 3);
+    const fitted =
+      kind === undefined
+        ? wrappedWords(text, sheet.columns, ' '.repeat(beforeText), offset)
+        : fittedCommand(text, sheet, offset, dye);
+    return `${head}${fitted}`.replace(/ +\n/g, '\n');
+  });
 
 /** `1.23 USD (4 calls, 120k tokens), 2 calls of unknown cost`. */
 export function spentWords(spent: Spent): string {

@@ -13,17 +13,16 @@ import { forkWords } from '../../core/records/names.ts';
 import type { OverriddenFailure } from '../../core/records/question.ts';
 import type { Evidence, EvidenceCommand, RunResult } from '../../core/records/result.ts';
 import { actionRows, failureRows, outputRows } from './card.ts';
+import { type Sheet, wrappedWords } from './fit.ts';
 import { hintOf } from './hints.ts';
-import { foreign, oneLine, type Paint, rowsText, spentWords } from './run.ts';
+import { foreign, oneLine, type Paint, type TextRow as Row, rowsText, spentWords } from './run.ts';
 import { statePaint } from './states.ts';
 
 /** Indent of the texts of a summary. */
 const column = ' '.repeat(12);
 
-type Row = readonly [name: string, text: string];
-
 /** Summary of a run: result, cause of a failure, figures, paths and the next command. `card`: of a run that needs attention. */
-export function summary(result: RunResult, paint: Paint, card?: FailureCard | null): string {
+export function summary(result: RunResult, paint: Paint, card?: FailureCard | null, sheet?: Sheet): string {
   const rows: readonly Row[] = [
     ...(result.status === 'failed' ? causeRows(result, card ?? undefined, paint) : []),
     ...(result.overridden ?? []).flatMap(overriddenRows),
@@ -33,13 +32,12 @@ export function summary(result: RunResult, paint: Paint, card?: FailureCard | nu
     ...checkRows(result, paint),
     ...placeRows(result),
   ];
-  const table = rowsText(rows, paint);
   // A suspended run has its fix above.
   const actions = isPaused(result.status) ? [] : (card?.actions ?? []);
+  const head = headOf(result, paint);
   return [
-    headOf(result, paint),
-    ...table,
-    ...rowsText(actionRows({ actions }, result.next, paint), paint),
+    sheet === undefined ? head : wrappedWords(head, sheet.columns, '  '),
+    ...rowsText([...rows, ...actionRows({ actions }, result.next)], paint, sheet),
   ].join('\n');
 }
 
@@ -64,7 +62,7 @@ function causeRows(result: RunResult, card: FailureCard | undefined, paint: Pain
       : [
           ['cause', `node ${node}${failure_class === null ? '' : ` (${failure_class})`}`],
           ...(card === undefined ? quotedRows(result.failure_output, paint) : failureRows(card, paint)),
-          ['artifacts', `${result.run_dir}/${node}/`],
+          ['artifacts', `${result.run_dir}/${node}/`, 'path'],
         ];
   return [
     ...cause,
@@ -177,9 +175,11 @@ const placeRows = (result: RunResult): readonly Row[] => [
   ...(result.agent === 'none' ? [] : [['agent', result.agent] as const]),
   ...(result.forked_from === undefined ? [] : [['fork of', forkWords(result.forked_from)] as const]),
   ...(result.replay_of === undefined ? [] : [['replay of', result.replay_of] as const]),
-  ['run', result.run_dir],
-  ['files', result.workspace],
-  ...(result.verify === undefined || result.exit_node === null ? [] : [['check it', result.verify] as const]),
+  ['run', result.run_dir, 'path'],
+  ['files', result.workspace, 'path'],
+  ...(result.verify === undefined || result.exit_node === null
+    ? []
+    : [['check it', result.verify, 'command'] as const]),
 ];
 
 /** What carries the verdict of a run that has ended. */
