@@ -57,6 +57,16 @@ export const openQuestionSchema = once(() =>
 );
 export type OpenQuestion = z.infer<ReturnType<typeof openQuestionSchema>>;
 
+/** Where a fork began. */
+const forkOriginSchema = once(() =>
+  z.object({
+    ...{ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() },
+    changed: z
+      .array(z.string())
+      .describe('What it has otherwise: NODE.ATTRIBUTE that was set, pipeline, var NAME, agent, model, …'),
+  }),
+);
+
 /** A run in a list. */
 export const runRowSchema = once(() =>
   z.object({
@@ -100,16 +110,7 @@ export const runRowSchema = once(() =>
     failed_node: z.string().nullable().describe('The node of the latest failure'),
     wake_at: time().nullable().describe('When a suspended run can resume'),
     delivered: z.boolean().nullable().describe('Null for a run that has nothing to deliver'),
-    forked_from: z
-      .object({
-        ...{ run_id: z.string(), node: z.string(), visit: z.number(), before: z.boolean() },
-        changed: z
-          .array(z.string())
-          .describe(
-            'What it has otherwise: NODE.ATTRIBUTE that was set, pipeline, var NAME, agent, model, …',
-          ),
-      })
-      .nullable(),
+    forked_from: forkOriginSchema().nullable(),
     replay_of: z.string().nullable(),
     question: openQuestionSchema()
       .nullable()
