@@ -71,7 +71,7 @@ inChromium('a list of 10,000 runs', (browser) => {
     await page.keyboard.press('/');
     await page.keyboard.type('01m89876');
     await page.getByText('1 of 10000 runs').waitFor();
-    expect(await page.locator('.run-row').getAttribute('data-row')).toBe(id);
+    expect(await page.locator('.run-row[data-row]').getAttribute('data-row')).toBe(id);
     await page.keyboard.press('Escape');
     await page.getByText('10000 runs', { exact: true }).waitFor();
     await page.locator('.choices').getByText('failed').click();

@@ -196,6 +196,6 @@ test('a success in spite of a failure is shown with the failure and who let it p
   expect(row).toMatchObject({
     status: 'overridden',
     needs_attention: true,
-    acts: ['fork', 'replay', 'remove'],
+    acts: ['fork', 'replay', 'dismiss', 'remove'],
   });
 });

@@ -36,7 +36,7 @@ test('a full disk suspends the run with the reason, and the run can be resumed o
   expect(ran.code, ran.stderr).toBe(75);
   const cause = new RegExp(`${join(runs, 'r1')}/\\S+: no space is left on the disk`);
   expect(ran.stdout).toMatch(new RegExp(`suspended: two: ${cause.source}`));
-  expect(ran.stdout).toMatch(/fix {3,}make room .*\n(?:.*\n)*.*next .*resume r1 --runsdir/);
+  expect(ran.stdout).toMatch(/fix {3,}Make room .*\n(?:.*\n)*.*next .*resume r1 --runsdir/);
   expect(ran.stderr).not.toMatch(/^\s+at /m);
   expect(await it.json('runs/r1/checkpoint.json')).toMatchObject({
     last_completed_node: 'one',
