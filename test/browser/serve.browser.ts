@@ -146,6 +146,9 @@ inChromium('factory serve', (browser) => {
 async function opensByKeys(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Look again: success/ }).focus();
   await page.keyboard.press('Enter');
+  await page.locator('.drawing [data-fold="call"]').waitFor(slow);
+  // What has opened may reach out of view, where nothing is drawn.
+  await page.getByRole('button', { name: 'Whole' }).click();
   await page.locator('.drawing [data-node="call.look"]').waitFor(slow);
   await page.getByRole('link', { name: /^look: success/ }).focus();
   await page.locator('.map-hint').getByText('seen', { exact: true }).waitFor(slow);
