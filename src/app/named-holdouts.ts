@@ -5,22 +5,44 @@ import { jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { requestLayout } from '../core/records/layout.ts';
 import { readPlain } from '../platform/files/read.ts';
+import { makeRunsDir } from '../run/runs.ts';
 import { appendSharedLine } from './acts.ts';
 
-const lineSchema = once(() => z.looseObject({ holdout: z.string().refine(isAbsolute) }));
+/** `holdout` is null in the line that a run left which did not begin. */
+const lineSchema = once(() =>
+  z.looseObject({ holdout: z.string().refine(isAbsolute).nullable(), run_id: z.string() }),
+);
 
 /** Absolute and real, each once. Throws the system's error if they cannot be read: then nothing may be offered. */
 export function knownHoldouts(runsDir: string): readonly string[] {
   const read = readPlain(requestLayout(runsDir).holdouts);
   if (read.kind === 'missing') return [];
   if (read.kind !== 'text') throw new Error(`${requestLayout(runsDir).holdouts} ${read.why}`);
-  const lines = read.text.split('\n').map((line) => lineSchema().safeParse(jsonIn(line)).data?.holdout);
-  return [...new Set(lines.filter((one) => one !== undefined))];
+  const byRun = new Map<string, string | null>();
+  for (const line of read.text.split('\n')) {
+    const { data } = lineSchema().safeParse(jsonIn(line));
+    if (data !== undefined) byRun.set(data.run_id, data.holdout);
+  }
+  return [...new Set([...byRun.values()].filter((one) => one !== null))];
 }
 
-/** `holdout`: the real path. The runs directory exists. */
-export function keepHoldout(runsDir: string, holdout: string, runId: string): void {
-  if (knownHoldouts(runsDir).includes(holdout)) return;
+/** Before the run begins: from its first moment on no other request may read the folder. `holdout`: the real path. */
+export async function keepHoldout(
+  runsDir: string,
+  holdout: string | undefined,
+  runId: string,
+): Promise<void> {
+  if (holdout === undefined) return;
+  await makeRunsDir(runsDir);
+  appendHoldout(runsDir, holdout, runId);
+}
+
+/** Of a run that did not begin. The same folder stays known by the lines of other runs. */
+export function releaseHoldout(runsDir: string, holdout: string | undefined, runId: string): void {
+  if (holdout !== undefined) appendHoldout(runsDir, null, runId);
+}
+
+function appendHoldout(runsDir: string, holdout: string | null, runId: string): void {
   const line = JSON.stringify({ schema_version: 1, holdout, run_id: runId });
   appendSharedLine(requestLayout(runsDir).holdouts, line);
 }

@@ -50,22 +50,6 @@ export function failureLine(output: string): string | undefined {
   return at === undefined ? undefined : lines[at]?.trim().replace(/^\|\s+/, '');
 }
 
-/** At most that many lines of an output that say what failed, in their order; none where no line does. */
-export function failureLines(output: string, most: number): readonly string[] {
-  const lines = plainLines(output);
-  const kinds = lines.map(says);
-  const first = mostTelling(lines, kinds);
-  if (first === undefined) return [];
-  const distance = (at: number): number => Math.abs(at - first);
-  return [...ranksOf(lines, kinds)]
-    .filter(([at]) => lines[at]?.trim() !== '')
-    .sort(([a, x], [b, y]) => Number(b === first) - Number(a === first) || x - y || distance(a) - distance(b))
-    .slice(0, most)
-    .map(([at]) => at)
-    .sort((a, b) => a - b)
-    .map((at) => lines[at] ?? '');
-}
-
 function mostTelling(lines: readonly string[], kinds: readonly Says[]): number | undefined {
   const headline = kinds.indexOf('headline');
   return [

@@ -56,12 +56,12 @@ test.for([
   ['a rate limit', result({ is_error: true, result: 'API Error: Rate limit reached' })],
   ['a limit of its plan', 'echo "You\'ve hit your limit · resets 1pm (Europe/Lisbon)"; exit 1'],
 ] as const)('%s of claude suspends the run, also where an edge takes failures', async ([, program]) => {
-  const begun = Date.now();
+  const startedAt = Date.now();
   const parked = await ran(claude, program, failing);
   await using _ = parked.it;
   expect([parked.code, parked.result.status]).toEqual([75, 'paused_quota']);
   // In the hour after the time that it names the limit counts as over.
-  expect(Date.parse(parked.result.wake_at)).toBeGreaterThanOrEqual(begun);
+  expect(Date.parse(parked.result.wake_at)).toBeGreaterThanOrEqual(startedAt);
 });
 
 test('what the permissions of claude did not allow is in log, events, result and summary', async () => {

@@ -238,7 +238,7 @@ const limitRows: Readonly<Record<Ending, readonly [reason: string, first: string
 const unfixable = (cause: FailureClass) => ({
   ...failed,
   failureClass: cause,
-  reason: `unfixable_failure_source: failed node check failed with class ${cause} (it says so), which no change by fix fixes; fix it`,
+  reason: `unfixable_failure_source: failed node check failed with class ${cause} (reported by the scenario), which no change by fix fixes; fix it`,
   agent,
   anew,
 });

@@ -2,8 +2,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keepHoldout, knownHoldouts, releaseHoldout } from '../../src/app/named-holdouts.ts';
 import { git } from '../builder/support.ts';
 import { house } from '../support/house.ts';
+import { home } from '../support/in-process.ts';
 import { type Served, served } from './served.ts';
 
 const pipeline = `digraph g {
@@ -162,6 +164,25 @@ test('a spec given as text is a file of the runs directory for its owner, as lon
   });
   expect(refused.status).toBe(409);
   expect(readdirSync(join(runsDir(), '.given'))).toEqual([]);
+});
+
+test('a holdout of a start that was refused stays an ordinary folder', async () => {
+  for (const path of ['runs', 'queue']) {
+    const { status } = await post(path, { pipeline: 'bad.dot', holdout_from: 'src' });
+    expect(status).toBe(409);
+  }
+  expect(knownHoldouts(runsDir())).toEqual([]);
+});
+
+test('a holdout is known from before its run begins, and as long as one run has named it', async () => {
+  await using it = await home();
+  await keepHoldout(it.path, '/scenarios', 'r1');
+  await keepHoldout(it.path, '/scenarios', 'r2');
+  expect(knownHoldouts(it.path)).toEqual(['/scenarios']);
+  releaseHoldout(it.path, '/scenarios', 'r1');
+  expect(knownHoldouts(it.path)).toEqual(['/scenarios']);
+  releaseHoldout(it.path, '/scenarios', 'r2');
+  expect(knownHoldouts(it.path)).toEqual([]);
 });
 
 test('a holdout that a request has named can be read through no later one', async () => {

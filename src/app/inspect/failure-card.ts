@@ -27,7 +27,6 @@ export const cardActionSchema = once(() =>
     command: z.string().describe('The command; `TEXT` in it is for the user to write'),
   }),
 );
-export type CardAction = z.infer<ReturnType<typeof cardActionSchema>>;
 
 export const failureCardSchema = once(() =>
   z.object({

@@ -13,14 +13,14 @@ export type GraphFacts = {
 
 export function graphOfRun(graph: Graph, facts: GraphFacts): GraphView {
   const view = pipelineGraph(graph);
-  const taken = takenIn(graph, facts.visits);
+  const counts = edgeCounts(graph, facts.visits);
   const called = new Map(calledGraphs(graph).map(({ call, child }) => [call, child]));
   return {
     ...view,
-    ...partOfRun(graph, view, facts, taken),
+    ...partOfRun(graph, view, facts, counts),
     children: view.children.map((part) => {
       const child = called.get(part.call);
-      return child === undefined ? part : { ...part, ...partOfRun(child, part, facts, taken) };
+      return child === undefined ? part : { ...part, ...partOfRun(child, part, facts, counts) };
     }),
   };
 }
@@ -30,7 +30,7 @@ function partOfRun(
   graph: Graph,
   { nodes, edges }: GraphPart,
   { executions, calls }: GraphFacts,
-  taken: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, number>,
 ): Pick<GraphPart, 'nodes' | 'edges'> {
   const asked = new Map<string, number>();
   for (const { type, node } of calls)
@@ -41,7 +41,7 @@ function partOfRun(
   const ran = ranIn(graph, executions);
   return {
     nodes: nodes.map((node) => ({ ...node, ...ran.get(node.id), calls: asked.get(node.id) ?? 0 })),
-    edges: edges.map((edge) => ({ ...edge, taken: taken.get(edgeKey(edge)) ?? 0 })),
+    edges: edges.map((edge) => ({ ...edge, taken: counts.get(edgeKey(edge)) ?? 0 })),
   };
 }
 
@@ -49,7 +49,7 @@ const edgeKey = ({ from, to, condition }: Pick<GraphPart['edges'][number], 'from
   JSON.stringify([from, to, condition]);
 
 /** How often each edge was taken, also those of called pipelines. */
-function takenIn(graph: Graph, visits: GraphFacts['visits']): ReadonlyMap<string, number> {
+function edgeCounts(graph: Graph, visits: GraphFacts['visits']): ReadonlyMap<string, number> {
   // Instances of a list are one node.
   const drawn = (id: string): string => nodeOf(graph, id)?.id ?? id;
   const leaving = new Map<string, Edge[]>();

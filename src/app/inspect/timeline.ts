@@ -11,7 +11,7 @@ export type TimelineBar = TimeSpan & {
   readonly attempts: readonly TimeSpan[];
   /** Between and within its attempts, and while it was suspended. */
   readonly waits: readonly TimeSpan[];
-  /** Those in which it was suspended: nobody worked at it. */
+  /** Those in which it was suspended: no process worked at it. */
   readonly suspended: readonly TimeSpan[];
   /** The share of model calls in the time of its work, 0 to 1: only their sum is known. */
   readonly model: number;

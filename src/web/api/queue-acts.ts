@@ -1,6 +1,6 @@
 /** What people change in the queue: submit a run; move, hold and drop jobs. Runs that exist keep a line of it in `acts.jsonl`. */
 import { removeGivenTexts, writeGivenTexts } from '../../app/given-texts.ts';
-import { keepHoldout } from '../../app/named-holdouts.ts';
+import { keepHoldout, releaseHoldout } from '../../app/named-holdouts.ts';
 import type { JobQueue } from '../../core/contracts/job-queue.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import type { QueueChange } from '../../core/records/queue-report.ts';
@@ -25,13 +25,14 @@ export const queueActsApi: Pick<Handlers, 'submit' | 'moveJob' | 'holdJob' | 'dr
     const host = { cwd, env, clock, runsDir };
     const key = newRunId(clock);
     const given = await writeGivenTexts(runsDir, key, request.texts);
+    await keepHoldout(runsDir, holdout, key);
     const asked = submitRequest(body, request, { key, given, notify: body.notify ?? web.notify });
     const done = await web.queue.change((queue) => submitRuns(queue, asked, host, () => {}));
     if ('problems' in done) {
+      releaseHoldout(runsDir, holdout, key);
       await removeGivenTexts(runsDir, key);
       return refusal(done, isUsage(done) ? 400 : 409);
     }
-    if (holdout !== undefined) keepHoldout(runsDir, holdout, key);
     return done;
   },
   moveJob: async ({ web, params, body }) =>

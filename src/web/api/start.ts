@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { placeWords } from '../../app/acts.ts';
 import { removeGivenTexts, writeGivenTexts } from '../../app/given-texts.ts';
-import { keepHoldout } from '../../app/named-holdouts.ts';
+import { keepHoldout, releaseHoldout } from '../../app/named-holdouts.ts';
 import { typedCommand } from '../../app/typed-command.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { limitNames } from '../../core/settings/limits.ts';
@@ -31,14 +31,16 @@ export const startApi: Pick<Handlers, 'settings' | 'check' | 'start'> = {
     const { cwd, holdout } = request;
     const id = newRunId(web.clock);
     const argv = await argumentsOf(body, request, id, web);
+    await keepHoldout(web.runsDir, holdout, id);
     const answer = await beginRun(web, id, argv, {
       hidden: [`--run-id=${id}`],
       act: { what: 'start', pipeline: body.pipeline, ...(request.isHere ? {} : { project: cwd }) },
       ...{ cwd, notify: body.notify ?? web.notify },
     });
-    if (answer instanceof Response) await removeGivenTexts(web.runsDir, id);
-    else if (holdout !== undefined) keepHoldout(web.runsDir, holdout, id);
-    return answer instanceof Response ? answer : { ...answer, command: shownCommand(request, argv, web) };
+    if (!(answer instanceof Response)) return { ...answer, command: shownCommand(request, argv, web) };
+    releaseHoldout(web.runsDir, holdout, id);
+    await removeGivenTexts(web.runsDir, id);
+    return answer;
   },
 };
 

@@ -37,7 +37,7 @@ const dot = (more = '') => `digraph g {
   start -> work -> last -> exit
 }`;
 
-async function begun(more = '') {
+async function startedRun(more = '') {
   const it = await house(
     { ...(more === '' ? { 'w/a.txt': 'a' } : base), 'w/agent.sh': agent, 'p.dot': dot(more) },
     (path) => ({ HOUSE: path, DOCK_TOKEN: token, FACTORY_SANDBOX: 'none' }),
@@ -71,7 +71,7 @@ const live = (dir: string): string =>
     .join('');
 
 test('a session grows while its agent works, without secrets, and stays the same in its records', async () => {
-  const { it, dir, ran, look, until, let: go } = await begun();
+  const { it, dir, ran, look, until, let: go } = await startedRun();
   await using _ = it;
   const half = await until(({ counts }) => counts.calls === 1);
   expect(half).toMatchObject({ source: 'live', state: 'running', withheld: false, agent: 'command' });
@@ -110,7 +110,7 @@ test('a session grows while its agent works, without secrets, and stays the same
 });
 
 test('items are asked for in parts, one by one and by words', async () => {
-  const { it, ran, look, let: go } = await begun();
+  const { it, ran, look, let: go } = await startedRun();
   await using _ = it;
   for (const name of ['more', 'end', 'close']) go(name);
   await ran;
@@ -133,7 +133,7 @@ test('items are asked for in parts, one by one and by words', async () => {
 });
 
 test('the session of an agent that sees the holdout is withheld until the run has ended', async () => {
-  const { it, dir, ran, look, let: go, controller } = await begun('holdout="scripts/scenarios/"');
+  const { it, dir, ran, look, let: go, controller } = await startedRun('holdout="scripts/scenarios/"');
   await using _ = it;
   go('more');
   go('end');

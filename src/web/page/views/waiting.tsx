@@ -1,5 +1,4 @@
 /** What runs and nodes wait for, with a countdown that the page's clock draws. */
-import type { ExecutionRow, RunRow } from '../../../app/inspect/shapes.ts';
 import type { Wait } from '../../../app/inspect/wait.ts';
 import { leftOf, nextTryIn, waitLine } from '../../../app/inspect/wait-words.ts';
 import { now } from '../clock.ts';
@@ -25,10 +24,3 @@ export function Countdown({ until }: { until: string }) {
     </span>
   );
 }
-
-/** Whether something runs and waits, and it is known until when. */
-export const isCounting = ({
-  waiting,
-  ...one
-}: Pick<RunRow, 'waiting' | 'status'> | Pick<ExecutionRow, 'waiting' | 'state'>): boolean =>
-  waiting?.until != null && ('status' in one ? one.status : one.state) === 'running';
