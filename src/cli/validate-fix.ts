@@ -7,7 +7,6 @@ import { pipelinePath } from '../app/pipelines.ts';
 import { countedItems } from '../core/amounts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { isMissing, systemWords, writeFileAtomic } from '../platform/files/write.ts';
-import { agreesOnTerminal } from './agree.ts';
 import { type CliIo, paints } from './io.ts';
 import { type Paint, painter } from './report/run.ts';
 import type { ValidateOptions } from './validate.ts';
@@ -35,10 +34,7 @@ export async function fixFiles(
   const where = found.size === 1 ? [...found.keys()].join() : countedItems(found.size, 'file');
   const isWritten =
     found.size > 0 &&
-    (yes === true ||
-      (json !== true &&
-        io.terminal !== undefined &&
-        (await agreesOnTerminal(`Fix ${count} in ${where}?`, io.terminal))));
+    (yes === true || (json !== true && (await isConfirmed(`Fix ${count} in ${where}?`, color, io))));
   if (isWritten)
     for (const [file, { before, after }] of found) {
       const problem = await replaced(resolve(io.cwd, pipelinePath(file, io.cwd)), before, after);
@@ -51,6 +47,15 @@ export async function fixFiles(
     return [file, { fixes: fixed.made.length, fixed: isWritten, difference }] as const;
   });
   return { differences: new Map(differences) };
+}
+
+/** Asks on a terminal; elsewhere nothing is written without `--yes`. */
+async function isConfirmed(message: string, color: boolean | undefined, io: CliIo): Promise<boolean> {
+  const { terminal } = io;
+  if (terminal === undefined) return false;
+  const { confirmOnTerminal } = await import('./ask.ts');
+  const colour = paints(io, io.errIsTerminal, color);
+  return confirmOnTerminal(message, terminal, { io, colour, signal: io.signal() });
 }
 
 function summary(files: number, isWritten: boolean, count: string, where: string): string {

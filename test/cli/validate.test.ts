@@ -1,5 +1,6 @@
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { home } from '../support/in-process.ts';
 import { call } from '../support/verb.ts';
@@ -128,6 +129,24 @@ test('--fix prints the difference and changes nothing where nobody can agree to 
   expect(stdout).toMatch(/^--- a\.dot\n\+\+\+ a\.dot\n@@ -1,1 \+1,1 @@\n-.*promt=.*\n.*\+.*prompt=/s);
   expect(stdout).toContain('nothing was changed; --fix --yes fixes 1 mistake in a.dot\na.dot: 1 warning');
   expect(await it.read('a.dot')).toContain('promt');
+});
+
+test.for([
+  ['\r', 'nothing was changed', 'promt'],
+  ['y', 'fixed 1 mistake in a.dot', 'prompt'],
+] as const)('--fix asks a person on a terminal; after %j: %s', async ([key, said, written]) => {
+  await using it = await home({ 'a.dot': slip.replace(', prompt="y"', '') });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let shown = '';
+  output.on('data', (piece: Buffer) => {
+    shown += piece;
+  });
+  const terminal = { input, output, interrupt: () => {} };
+  const ended = call(['validate', 'a.dot'], { fix: true }, { cwd: it.path, env: {}, terminal });
+  await expect.poll(() => shown).toContain('Fix 1 mistake in a.dot?');
+  input.write(key);
+  expect((await ended).out).toContain(said);
+  expect(await it.read('a.dot')).toContain(`[${written}="x"`);
 });
 
 test('--fix --yes writes what is certain, reports what is left, and keeps the permissions', async () => {
