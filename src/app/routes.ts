@@ -202,12 +202,22 @@ function resultOf({ name, way, ends }: RouteRow, line: number, { steps, ending }
   };
 }
 
-/** Whether the steps are those that are expected. */
+/** Whether the steps are those that are expected. What follows a gap is sought from its first place on: only the latest gap is ever
+ *  made longer, so that a long loop costs no more than the product of the two lengths. */
 function matches(expected: readonly string[], went: readonly string[]): boolean {
-  const [first, ...rest] = expected;
-  if (first === undefined) return went.length === 0;
-  if (isGap(first)) return went.some((_, at) => matches(rest, went.slice(at))) || matches(rest, []);
-  return went[0] === first && matches(rest, went.slice(1));
+  let [at, step] = [0, 0];
+  let gap: { readonly at: number; readonly step: number } | undefined;
+  while (step < went.length) {
+    const one = expected[at];
+    if (one !== undefined && isGap(one)) gap = { at: ++at, step };
+    else if (one === went[step]) [at, step] = [at + 1, step + 1];
+    else if (gap === undefined) return false;
+    else {
+      gap = { at: gap.at, step: gap.step + 1 };
+      ({ at, step } = gap);
+    }
+  }
+  return expected.slice(at).every(isGap);
 }
 
 const keyOf = ({

@@ -1,6 +1,6 @@
 /** `factory test`: whether pipelines take the ways that their authors have written down; nothing is executed. */
 import { relative } from 'node:path';
-import { offeredPipelines, pipelinePath } from '../app/pipelines.ts';
+import { namedPipelines, pipelinePath } from '../app/pipelines.ts';
 import { hasRoutes, type RouteResult, type RoutesReport, testRoutes } from '../app/routes.ts';
 import { countedItems } from '../core/amounts.ts';
 import { usage } from './find-run.ts';
@@ -22,8 +22,7 @@ export async function testCommand(
   options: TestOptions,
   io: Io,
 ): Promise<VerbResult> {
-  const paths =
-    pipelines.length > 0 ? pipelines.map((one) => pipelinePath(one, io.cwd)) : await withRoutes(io);
+  const paths = pipelines.length > 0 ? pipelines.map((one) => pipelinePath(one, io.cwd)) : withRoutes(io);
   if (paths.length === 0)
     return usage(
       'no pipeline here has a file with its ways',
@@ -50,8 +49,10 @@ export async function testCommand(
 }
 
 /** The pipelines of the folder, and of its folder `pipelines`, that have one. */
-const withRoutes = async ({ cwd }: Io): Promise<readonly string[]> =>
-  (await offeredPipelines(cwd)).map(({ file }) => relative(cwd, file)).filter((file) => hasRoutes(file, cwd));
+const withRoutes = ({ cwd }: Io): readonly string[] =>
+  namedPipelines(cwd)
+    .map(({ file }) => relative(cwd, file))
+    .filter((file) => hasRoutes(file, cwd));
 
 function linesOf({ pipeline, file, routes, edges, unwalked }: RoutesReport, paint: Paint): readonly string[] {
   const good = routes.filter(({ ok }) => ok).length;

@@ -62,6 +62,20 @@ test('--every-edge fails for an edge that is never walked; three dots stand for 
   });
 });
 
+test.for([
+  ['...', true],
+  ['start -> ... -> done -> ...', true],
+  ['... -> test -> done', true],
+  ['start -> ... -> fix -> ... -> test -> ... -> done', true],
+  ['start -> ... -> fix -> ... -> fix -> ... -> done', false],
+  ['... -> fix -> done', false],
+  ['start -> ... -> fix', false],
+] as const)('start -> test -> fix -> test -> done is the way %s: %s', async ([way, ok]) => {
+  const row = { name: 'repaired', outcomes: { test: 'fail,success' }, way };
+  const { code } = await tested({ 'fix.dot': fixLoop, 'fix.routes.json': routes(row) });
+  expect(code).toBe(ok ? 0 : 1);
+});
+
 test('a way that ends otherwise than it should is a failure', async () => {
   const row = { ...green, ends: 'fail' };
   const { code, out } = await tested({ 'fix.dot': fixLoop, 'fix.routes.json': routes(row) });
