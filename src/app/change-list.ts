@@ -15,6 +15,7 @@ import type { ChangeList, FilePatch, PathFacts } from './answers.ts';
 import { changeWriters } from './change-writers.ts';
 import {
   findMoments,
+  isNoFolder,
   isProduct,
   loadSides,
   type MomentNames,
@@ -146,8 +147,6 @@ function withoutFullFolders(changes: readonly PathChange[]): readonly PathChange
   const full = new Set(changes.flatMap(({ path }) => ancestorsOf(path)));
   return changes.filter((one) => isNoFolder(one) || !full.has(one.path));
 }
-
-const isNoFolder = ({ before, after }: PathChange): boolean => (after ?? before)?.kind !== 'dir';
 
 const whys = {
   folder: 'a folder',

@@ -116,3 +116,9 @@ export function pathChanges(
       }
   return found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
+
+export const isNoFolder = ({ before, after }: PathChange): boolean => (after ?? before)?.kind !== 'dir';
+
+/** The files of the product that differ. */
+export const fileChanges = (sides: Sides): readonly PathChange[] =>
+  pathChanges(sides, isProduct).filter(isNoFolder);

@@ -8,7 +8,7 @@ import type { VisitRecord } from '../../core/records/visit.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { Entry, Snapshot } from '../../workspace/snapshot.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import { findMoments, isProduct, loadSides, type PathChange, pathChanges } from '../changes.ts';
+import { fileChanges, findMoments, loadSides, type PathChange } from '../changes.ts';
 import { nodeTotalsOf } from '../inspect/nodes.ts';
 import { type InspectedRun, readForViews } from '../inspect/read-run.ts';
 import type { InspectHost } from '../inspect/rows.ts';
@@ -110,11 +110,8 @@ async function sidesOf({ dir, history }: InspectedRun) {
   const moments = findMoments(history, {});
   if ('problems' in moments) return undefined;
   const { sides } = await loadSides(dir, moments);
-  const changes = pathChanges(sides, isProduct).filter(isFile);
-  return { end: sides.after, changes: new Map(changes.map((one) => [one.path, one])) };
+  return { end: sides.after, changes: new Map(fileChanges(sides).map((one) => [one.path, one])) };
 }
-
-const isFile = ({ before, after }: PathChange): boolean => (after ?? before)?.kind !== 'dir';
 
 const isSame = (a: Entry | undefined, b: Entry | undefined): boolean =>
   a === undefined || b === undefined
@@ -148,8 +145,7 @@ async function filesAtBeginning(a: InspectedRun, b: InspectedRun): Promise<RunCo
   if (was === undefined || is === undefined || was === is) return [];
   try {
     const sides = { before: await snapshotOf(a, was), after: await snapshotOf(b, is) };
-    return pathChanges(sides, isProduct)
-      .filter(isFile)
+    return fileChanges(sides)
       .slice(0, mostPaths)
       .map(({ path, before, after }) => ({
         name: `file ${path}`,
@@ -177,6 +173,5 @@ async function changesIn(
   visit: VisitRecord,
 ): Promise<{ readonly after: Snapshot; readonly changes: ReadonlyMap<string, PathChange> }> {
   const sides = { before: await snapshotOf(run, visit.before), after: await snapshotOf(run, visit.after) };
-  const changes = pathChanges(sides, isProduct).filter(isFile);
-  return { after: sides.after, changes: new Map(changes.map((one) => [one.path, one])) };
+  return { after: sides.after, changes: new Map(fileChanges(sides).map((one) => [one.path, one])) };
 }

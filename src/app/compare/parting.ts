@@ -25,55 +25,62 @@ export async function partingOf(
   b: InspectedRun,
   changes: OtherChanges,
 ): Promise<Pick<RunComparison, 'same' | 'parting'>> {
-  const [ofA, ofB] = [finishedIn(a), finishedIn(b)];
+  const [ofA, ofB] = [stepsOf(a), stepsOf(b)];
   const normal = normalForm([a, b].map(({ row, dir }) => runNames(row.run_id, dir)));
   const both = Math.min(ofA.length, ofB.length);
   for (let at = 0; at < both; at += 1) {
     const [was, is] = [ofA[at], ofB[at]];
     if (was === undefined || is === undefined) break;
     const differs =
-      was.node === is.node
-        ? await differencesIn({ run: a, visit: was }, { run: b, visit: is }, { normal, changes })
-        : [{ what: 'node', name: '', a: was.node, b: is.node } as const];
-    if (differs.length > 0) return { same: at, parting: partingAt(at, [a, was], [b, is], differs) };
+      was.visit.node === is.visit.node
+        ? await differencesIn(was, is, { normal, changes })
+        : [{ what: 'node', name: '', a: was.visit.node, b: is.visit.node } as const];
+    if (differs.length > 0) return { same: at, parting: partingAt(at, was, is, differs) };
   }
   const [nextA, nextB] = [ofA[both], ofB[both]];
   // One that has not ended may still go the same way.
-  const isOpen = (run: InspectedRun, next: VisitRecord | undefined) =>
+  const isOpen = (run: InspectedRun, next: Step | undefined) =>
     next === undefined && run.history.checkpoint.ended === null;
   if ((nextA ?? nextB) === undefined || isOpen(a, nextA) || isOpen(b, nextB))
     return { same: both, parting: null };
-  const name = (visit: VisitRecord | undefined) => visit?.node ?? null;
+  const name = (step: Step | undefined) => step?.visit.node ?? null;
   const differs = [{ what: 'node', name: '', a: name(nextA), b: name(nextB) } as const];
-  return { same: both, parting: partingAt(both, [a, nextA], [b, nextB], differs) };
+  return { same: both, parting: partingAt(both, nextA, nextB, differs) };
 }
 
 export const finishedIn = ({ history }: InspectedRun): readonly VisitRecord[] =>
   executionsInOrder(history.records).map(({ visit }) => visit);
 
+/** A finished execution, with its row in the views of its run. */
+type Step = {
+  readonly run: InspectedRun;
+  readonly visit: VisitRecord;
+  readonly row: InspectedRun['executions'][number] | undefined;
+};
+
+function stepsOf(run: InspectedRun): readonly Step[] {
+  const rows = new Map(run.executions.map((row) => [executionName(row), row]));
+  return finishedIn(run).map((visit) => ({ run, visit, row: rows.get(executionName(visit)) }));
+}
+
 const partingAt = (
   at: number,
-  a: readonly [InspectedRun, VisitRecord | undefined],
-  b: readonly [InspectedRun, VisitRecord | undefined],
+  a: Step | undefined,
+  b: Step | undefined,
   differs: readonly PartingDifference[],
-): Parting => ({ index: at + 1, a: endOf(...a), b: endOf(...b), differs: [...differs] });
+): Parting => ({ index: at + 1, a: endOf(a), b: endOf(b), differs: [...differs] });
 
-function endOf(run: InspectedRun, visit: VisitRecord | undefined): Parting['a'] {
-  const row = visit && rowOf(run, visit);
+function endOf(step: Step | undefined): Parting['a'] {
+  const row = step?.row;
   if (row === undefined) return null;
   const { node, visit: number, state, class: ofClass, reason, next, how, took_ms, cost_usd } = row;
   return { node, visit: number, state, class: ofClass, reason, next, how, took_ms, cost_usd };
 }
 
-const rowOf = ({ executions }: InspectedRun, visit: VisitRecord) =>
-  executions.find((row) => executionName(row) === executionName(visit));
-
-type At = { readonly run: InspectedRun; readonly visit: VisitRecord };
-
 /** The same node in both runs: its settings, what it was given, what came of it and where it led. */
 async function differencesIn(
-  a: At,
-  b: At,
+  a: Step,
+  b: Step,
   { normal, changes }: { readonly normal: (text: string) => string; readonly changes: OtherChanges },
 ): Promise<readonly PartingDifference[]> {
   const { node } = a.visit;
@@ -84,7 +91,7 @@ async function differencesIn(
   // The texts are long, and may be withheld: that they differ is all that is said.
   if (!hasOwnSettings && normal(promptA ?? '') !== normal(promptB ?? ''))
     found.push({ what: 'inputs', name: 'prompt', a: null, b: null });
-  const words = (of: At, text: string): string | null => (of.run.withheld(node) ? null : text);
+  const words = (of: Step, text: string): string | null => (of.run.withheld(node) ? null : text);
   const [commandA, commandB] = [commandsOf(a), commandsOf(b)];
   if (!hasOwnSettings && normal(commandA) !== normal(commandB))
     found.push({ what: 'inputs', name: 'command', a: words(a, commandA), b: words(b, commandB) });
@@ -98,17 +105,17 @@ async function differencesIn(
 }
 
 /** The node that came after it; null at an end, also where a resume would repeat the node. */
-const nextOf = ({ run, visit }: At): string | null => rowOf(run, visit)?.next ?? null;
+const nextOf = ({ row }: Step): string | null => row?.next ?? null;
 
-async function promptOf({ run, visit }: At): Promise<string | undefined> {
+async function promptOf({ run, visit }: Step): Promise<string | undefined> {
   const read = readPlain(nodeLayout(await folderOf(run.dir, visit)).prompt);
   return read.kind === 'text' ? read.text : undefined;
 }
 
-const commandsOf = ({ visit }: At): string =>
+const commandsOf = ({ visit }: Step): string =>
   (visit.commands ?? []).map(({ argv }) => spokenCommand(argv)).join('\n');
 
-const outcomeOf = ({ visit: { outcome } }: At): string =>
+const outcomeOf = ({ visit: { outcome } }: Step): string =>
   [
     outcome.status,
     outcome.status === 'fail' ? ` (${outcome.class})` : '',

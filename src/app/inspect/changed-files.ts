@@ -4,7 +4,7 @@ import { once } from '../../core/once.ts';
 import { shownPath } from '../../platform/files/names.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
-import { findMoments, isProduct, loadSides, pathChanges } from '../changes.ts';
+import { fileChanges, findMoments, loadSides } from '../changes.ts';
 
 export const changedFilesSchema = once(() =>
   z.object({
@@ -31,9 +31,7 @@ export async function changedFilesOf(dir: string, history: RunHistory): Promise<
   if (before !== undefined) return before;
   try {
     const { sides } = await loadSides(dir, moments);
-    const changes = pathChanges(sides, isProduct).filter(
-      ({ before: was, after: is }) => (is ?? was)?.kind !== 'dir',
-    );
+    const changes = fileChanges(sides);
     const found = {
       files: changes.length,
       names: changes.slice(0, mostNames).map(({ path }) => shownPath(path)),
