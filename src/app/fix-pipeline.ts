@@ -28,11 +28,11 @@ export async function fixedPipeline(
   const before = now.text;
   if (before === undefined) return undefined;
   const made: Diagnostic[] = [];
-  const given = new Set<string>();
+  const unfixed = new Set<string>();
   for (let round = 0; round < mostRounds; round++) {
     const sure = together(
       now.diagnostics.filter(
-        (one) => one.sure === true && one.place?.file === path && !given.has(keyOf(one)),
+        (one) => one.sure === true && one.place?.file === path && !unfixed.has(keyOf(one)),
       ),
     );
     if (sure.length === 0) break;
@@ -49,7 +49,7 @@ export async function fixedPipeline(
     if (sure.length > 1 && areGone([first], now, alone)) {
       made.push(first);
       now = alone;
-    } else given.add(keyOf(first));
+    } else unfixed.add(keyOf(first));
   }
   return made.length === 0 ? undefined : { before, after: now.text ?? before, made };
 }

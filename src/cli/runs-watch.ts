@@ -4,7 +4,7 @@ import { runsDirOf, usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { canDraw } from './report/live.ts';
 import { painter } from './report/run.ts';
-import { openDrawing, rowsOnScreen } from './report/terminal.ts';
+import { heightOf, openDrawing, rowsOnScreen } from './report/terminal.ts';
 import { type RunsOptions, type RunTable, readRunTable, runTableLines, type TableView } from './runs.ts';
 import type { VerbResult } from './verb.ts';
 
@@ -36,12 +36,10 @@ export async function watchRunTable(options: RunsOptions, io: CliIo): Promise<Ve
   return 130;
 }
 
-const usualHeight = 24;
-
 /** As many runs as the terminal has room for: what has scrolled away cannot be drawn again. */
 function screenOf(found: RunTable, options: RunsOptions, view: TableView, io: CliIo): readonly string[] {
   const many = found.list.runs.length;
-  const room = (io.height ?? usualHeight) - 2;
+  const room = heightOf(io) - 2;
   for (let most = Math.min(many, room); ; most--) {
     const lines = runTableLines(found, options, view, io, most);
     if (most > 1 && rowsOnScreen(lines, io.width) > room) continue;

@@ -8,7 +8,7 @@ import { type CliIo, errColumns, paints } from './io.ts';
 import { formatDiagnostic } from './report/diagnostics.ts';
 import { textsOfFiles } from './report/errors.ts';
 import { canDraw } from './report/live.ts';
-import { openDrawing, rowsOnScreen } from './report/terminal.ts';
+import { heightOf, openDrawing, rowsOnScreen } from './report/terminal.ts';
 import {
   type CheckedFile,
   checkedFiles,
@@ -85,7 +85,7 @@ async function screenOf(
   const found = checked.flatMap(({ diagnostics }) => diagnostics);
   const texts = await textsOfFiles(found, io.cwd, known);
   const ends = [...checked.map(lineOfFile), 'watching; Ctrl-C ends'];
-  let room = (io.height ?? usualHeight) - ends.length - 2;
+  let room = heightOf(io) - ends.length - 2;
   const lines: string[] = [];
   for (const [at, one] of found.entries()) {
     const text = one.place === undefined ? undefined : texts.get(one.place.file);
@@ -99,5 +99,3 @@ async function screenOf(
   }
   return [...lines, ...(lines.length === 0 ? [] : ['']), ...ends];
 }
-
-const usualHeight = 24;

@@ -69,15 +69,20 @@ async function actionsOf(
     resumable: row.next_node !== '',
     answered: row.question?.answer != null,
     agent: () => agentBefore(history.records, failedNode),
-    placeOf: (node: string) => placeOf(whole(), node, manifest),
+    placeOf: (node: string) => placeOf(whole(), node, manifest, cwd),
   };
   return actionsFor(stood, dir, { cwd, program });
 }
 
 /** `FILE:LINE` of a node's declaration, the file as the user typed it. */
-function placeOf(graph: Graph | undefined, id: string, { pipeline_path }: Manifest): string | undefined {
+function placeOf(
+  graph: Graph | undefined,
+  id: string,
+  { pipeline_path }: Manifest,
+  cwd: string,
+): string | undefined {
   const node = nodeOf(graph, id);
   if (graph === undefined || node === undefined) return undefined;
   const { file } = graphWith(graph, node.id);
-  return `${isAbsolute(file) && !isAbsolute(pipeline_path) ? relative('', file) : file}:${node.span.start.line}`;
+  return `${isAbsolute(file) && !isAbsolute(pipeline_path) ? relative(cwd, file) : file}:${node.span.start.line}`;
 }

@@ -51,9 +51,10 @@ export async function inspectSession(
   const withheld = run.withheld(row.node);
   const recorded = withheld ? { source: 'none' as const, lines: [] } : await recordOf(run, row);
   const session = sessionOf(recorded.lines, row.state !== 'running');
+  const turns = turnsOf(session, row, pricesOf(run.manifest));
   return {
-    ...shown(session, row, pricesOf(run.manifest), recorded.source),
-    ...itemsOf(session, row, pricesOf(run.manifest), masker(textsToMask(host.env)), query),
+    ...shown(session, row, turns, recorded.source),
+    ...itemsOf(session, turns, masker(textsToMask(host.env)), query),
     withheld,
   };
 }
@@ -79,12 +80,11 @@ async function recordOf(run: InspectedRun, row: ExecutionRow): Promise<RecordedS
 function shown(
   session: FoldedSession,
   row: ExecutionRow,
-  prices: Prices,
+  turns: readonly ShownTurn[],
   source: RecordedSession['source'],
 ): Omit<Session, 'turns' | 'items' | 'withheld'> {
   const { agent, model, first_ms, items } = session;
   const calls = items.flatMap(({ call }) => (call === null ? [] : [call]));
-  const turns = turnsOf(session, row, prices);
   const known = turns.flatMap(({ usage, cost_usd }) => (usage === null ? [] : [{ usage, cost_usd }]));
   const soFar = known.reduce<Usage | undefined>((sum, { usage }) => sumOfUsages(sum, usage), undefined);
   const { node, visit, state, attempts } = row;
@@ -109,7 +109,7 @@ const sumOfCosts = (turns: readonly Pick<ShownTurn, 'cost_usd'>[]): number | nul
   );
 
 /** What the turns used. A single one used what its execution did; a program that continues a conversation reports more. */
-function turnsOf(session: FoldedSession, row: ExecutionRow, prices: Prices): ShownTurn[] {
+function turnsOf(session: FoldedSession, row: ExecutionRow, prices: Prices): readonly ShownTurn[] {
   const isOnly = session.turns.length === 1 && row.attempts === 1 && row.usage !== null;
   return session.turns.map((turn) => {
     const usage = isOnly ? row.usage : turn.usage;
@@ -119,8 +119,7 @@ function turnsOf(session: FoldedSession, row: ExecutionRow, prices: Prices): Sho
 
 function itemsOf(
   session: FoldedSession,
-  row: ExecutionRow,
-  prices: Prices,
+  all: readonly ShownTurn[],
   mask: (text: string) => string,
   { from = 0, limit = 10_000, item, whole, words = '' }: SessionQuery,
 ): Pick<Session, 'turns' | 'items' | 'found'> {
@@ -133,9 +132,7 @@ function itemsOf(
   const [least = 0, last = 0] = [items[0]?.turn, items.at(-1)?.turn];
   // The latest turn may have nothing yet.
   const isLast = end >= session.items.length;
-  const turns = turnsOf(session, row, prices).filter(
-    ({ number }) => number >= least && (isLast || number <= last),
-  );
+  const turns = all.filter(({ number }) => number >= least && (isLast || number <= last));
   const sought = words.toLowerCase();
   if (sought === '') return { turns, items };
   const found = session.items.flatMap((one, number) => (has(masked(one, mask), sought) ? [number] : []));

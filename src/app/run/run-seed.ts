@@ -75,7 +75,7 @@ export async function runSeed(
   const from = { old, runDir: resolve(runDir), moment, history, answers };
   const prefix: Prefix = { ...from, inputs, graph, set, current, flags, cwd, env, sealed };
   for (const { message, place } of changed.warnings) host.log('warn', placedMessage(message, place));
-  for (const name of idleSettings(set, moment)) host.log('warn', name);
+  for (const message of idleSettings(set, moment)) host.log('warn', message);
   const dropped =
     graph === undefined ? [] : (old.forked_from?.set ?? []).filter((name) => !set.includes(name));
   if (dropped.length > 0)

@@ -1,8 +1,7 @@
 /** `factory show --session`: turns and calls of an agent, the output of calls folded. Pure. */
 import type { Session, ShownItem, ShownTurn } from '../../app/inspect/session-shape.ts';
-import { countedItems, elapsedWords, localSeconds } from '../../core/amounts.ts';
+import { countedItems, elapsedWords, localSeconds, tokensText } from '../../core/amounts.ts';
 import { noSessionWords, sessionWords, turnWords, unansweredCall } from '../../core/session-words.ts';
-import { tokensText } from '../../web/page/text/format.ts';
 import { foreign, oneLine, type Paint } from './run.ts';
 
 const written = { duration: elapsedWords, tokens: tokensText };

@@ -18,6 +18,9 @@ export const rowsOnScreen = (lines: readonly string[], width: number): number =>
     0,
   );
 
+/** Lines of a terminal; one that does not know them has the usual number. */
+export const heightOf = ({ height = 24 }: Pick<Io, 'height'>): number => height;
+
 export function openDrawing(io: Pick<Io, 'err' | 'width'>): Drawing {
   let below: readonly string[] = [];
   const erasing = (): string => {

@@ -6,7 +6,7 @@ import { inspectSession } from '../../../src/app/inspect/session.ts';
 import type { Session } from '../../../src/app/inspect/session-shape.ts';
 import { realClock } from '../../../src/platform/clock.ts';
 import { house } from '../../support/house.ts';
-import { base, inDot, judge } from '../../support/sealed-run.ts';
+import { base, inDot } from '../../support/sealed-run.ts';
 import { onDisk } from '../../support/temporary.ts';
 
 onDisk();
@@ -103,7 +103,7 @@ test('a session grows while its agent works, without secrets, and stays the same
   expect(readdirSync(dir)).not.toContain('.sessions');
   expect(await it.verb(['verify', 'r'])).toMatchObject({ code: 0 });
   expect(it.read('.factory/runs/r/work/command.session.jsonl')).not.toContain('harbour-to');
-  // The killed one is resumed: what it had is gone, and its new attempt has a session of its own.
+  // The killed one is resumed: what it had is gone, and its new attempt has another session.
   expect(await it.resume('k', { quiet: true })).toMatchObject({ code: 0 });
   expect(await look({}, killed)).toMatchObject({ source: 'command', counts: { turns: 1, items: 2 } });
   expect(await it.verb(['verify', 'k'])).toMatchObject({ code: 0 });
@@ -141,7 +141,6 @@ test('the session of an agent that sees the holdout is withheld until the run ha
   expect(await look({ words: 'key' })).toMatchObject({ withheld: true, items: [], turns: [], found: [] });
   expect(existsSync(join(dir, '.sessions'))).toBe(false);
   expect(live(dir)).not.toContain('npm test');
-  expect(judge).not.toBe('');
   go('close');
   await ran;
   controller.abort();
