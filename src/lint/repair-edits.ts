@@ -5,7 +5,7 @@ import type { Repair } from '../core/settings/repair.ts';
 import type { Attribute } from '../core/settings/types.ts';
 import { positionsIn, spanInValue } from '../dot/literals.ts';
 import { mentionsIn } from '../dot/mentions.ts';
-import { isGraphvizWord } from '../dot/prepass.ts';
+import { isGraphvizWord, rewrite } from '../dot/prepass.ts';
 
 /** Names and words that are misspelt have one right form. Edges and shapes that are missing are for the author to choose. */
 export function editsOf(
@@ -19,9 +19,9 @@ export function editsOf(
   return isSure ? { edits, sure: true } : { edits };
 }
 
-/** Undefined where the text has no one place for it. */
+/** Undefined where the text has no one place for it, or it is the author's choice. */
 function editOf(graph: ParsedGraph, repair: Repair): readonly TextEdit[] | undefined {
-  if ('attribute' in repair) return attributeEdits(graph, repair);
+  if ('attribute' in repair) return repair.isPlaceholder === true ? undefined : attributeEdits(graph, repair);
   if ('id' in repair) return mentionEdits(graph, repair);
   if ('node' in repair) return shapeEdits(graph, repair);
   return repair.edge === undefined ? addedEdge(graph, repair.instead) : turnedEdge(graph, repair);
@@ -92,16 +92,23 @@ function shapeEdits(
   return [{ span: { start: inside, end: inside }, text: `shape=${shape}${isEmpty ? '' : ', '}` }];
 }
 
-/** A separate line behind the line of the last edge that leaves the same node, else behind that of the node. */
-function addedEdge(graph: ParsedGraph, { from, to, conditionText, span }: Edge): readonly TextEdit[] {
+/** In a separate line behind the last statement with an edge that leaves the same node, else behind that of the node; in its line
+ *  where more follows there. */
+function addedEdge(
+  graph: ParsedGraph,
+  { from, to, conditionText, span }: Edge,
+): readonly TextEdit[] | undefined {
   const { text } = graph;
-  const last = graph.edges.findLast((edge) => edge.from === from)?.span ?? span;
-  const rest = /[\n\r]|$/.exec(text.slice(last.end.offset));
-  const at = positionsIn(graph).at(last.end.offset + (rest?.index ?? 0));
-  const line = text.slice(0, last.start.offset).match(/(?:^|[\n\r])([ \t]*)[^\n\r]*$/)?.[1] ?? '';
+  const { offset } = (graph.edges.findLast((edge) => edge.from === from)?.span ?? span).end;
+  const statement = rewrite(text).statements.find(({ start, end }) => start <= offset && offset <= end);
+  if (statement === undefined) return undefined;
+  const edge = `${from} -> ${to}${conditionText === '' ? '' : ` [condition="${inString(conditionText)}"]`}`;
+  const rest = /^[^\n\r]*/.exec(text.slice(statement.end))?.[0] ?? '';
+  const isLast = /^[\s;]*(?:(?:\/\/|#).*)?$/.test(rest);
+  const at = positionsIn(graph).at(statement.end + (isLast ? rest.length : 0));
+  const indent = /(?:^|[\n\r])([ \t]*)[^\n\r]*$/.exec(text.slice(0, statement.start))?.[1] ?? '';
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const condition = conditionText === '' ? '' : ` [condition="${inString(conditionText)}"]`;
-  return [{ span: { start: at, end: at }, text: `${eol}${line}${from} -> ${to}${condition}` }];
+  return [{ span: { start: at, end: at }, text: isLast ? `${eol}${indent}${edge}` : `; ${edge}` }];
 }
 
 /** Where the hop is written as two ids with an arrow between them. */

@@ -83,3 +83,34 @@ test.for([
   const [first] = diagnostics;
   if (first?.edits !== undefined) expect((await foundIn(withEdits(text, first.edits))).told).toEqual([]);
 });
+
+test.for([
+  ['in one line', (text: string) => text.trim().replaceAll('\n', '; ').replace('{;', '{')],
+  ['with a list over several lines', (text: string) => text.replaceAll('"outcome=', '\n    "outcome=')],
+  ['before a comment', (text: string) => text.replaceAll('"]', '"]; // so')],
+] as const)('a missing edge is offered behind the statement: %s', async ([, written]) => {
+  const text = written(fixLoop.replace('  test -> fix [condition="outcome=fail"]\n', ''));
+  const { diagnostics } = await foundIn(text);
+  expect(diagnostics.map(({ code }) => code)).toEqual(['outcome-uncovered']);
+  expect((await foundIn(withEdits(text, diagnostics[0]?.edits ?? []))).told).toEqual([]);
+});
+
+const forEach = `digraph g {
+  workdir="none"
+  start [shape=Mdiamond]
+  f [shape=component, for_each="a, b"]
+  w [prompt="Fix it"]
+  j [shape=tripleoctagon]
+  done [shape=Msquare]
+  start -> f -> w -> j -> done
+}
+`;
+
+test.for([
+  ['unknown-class', fixLoop.replace('outcome=fail"', 'outcome=fail && failure_class=wombat"')],
+  ['for-each', forEach],
+] as const)('a word that means nothing known is left to its author: %s', async ([code, text]) => {
+  const { diagnostics } = await foundIn(text);
+  expect(diagnostics.find((one) => one.code === code)).toHaveProperty('fix');
+  expect(diagnostics.flatMap(({ edits = [] }) => edits)).toEqual([]);
+});

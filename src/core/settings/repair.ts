@@ -6,8 +6,9 @@ import type { Edge, ParsedGraph, ParsedNode } from '../graph.ts';
 import type { Attribute, Attributes } from './types.ts';
 
 export type Repair =
-  /** An attribute has another name or value, everywhere it counts. */
-  | { readonly attribute: Attribute; readonly instead: Attribute }
+  /** An attribute has another name or value, everywhere it counts. `isPlaceholder`: it is unknown which one; any that is valid lets
+   *  lint check the rest. */
+  | { readonly attribute: Attribute; readonly instead: Attribute; readonly isPlaceholder?: boolean }
   /** An id stands for another node. */
   | { readonly id: string; readonly meant: string }
   /** An edge is replaced; without `edge` it is added. */

@@ -65,19 +65,24 @@ function* ofList(node: Node, { graph, outgoing }: Subject): Generator<Finding> {
     yield finding(graph, forEach, {
       message: `${list.written} is the text "${list.value.text.trim()}" and names no list`,
       span: list.valueSpan,
-      fix: `write for_each="${meant}"`,
-      repairs: [{ attribute: list, instead: withText(list, meant) }],
+      fix: `write for_each="${meant.reference}"`,
+      repairs: [
+        { attribute: list, instead: withText(list, meant.reference), isPlaceholder: meant.isPlaceholder },
+      ],
     });
 }
 
-/** What a single word, which is no list, was probably meant to name. */
-function meantBy(text: string, graph: Graph): string | undefined {
+/** What a single word, which is no list, was probably meant to name; of other texts an example. */
+function meantBy(
+  text: string,
+  graph: Graph,
+): { readonly reference: string; readonly isPlaceholder: boolean } | undefined {
   if (references(text, true).length > 0 || /[\n[]/.test(text)) return undefined;
   const word = /^\s*[${(]*\s*(?:(ctx|context|vars?|inputs)\.)?([\w.-]+?)\s*[})]*\s*$/.exec(text);
   const [, kind = '', name = 'items'] = word ?? [];
   const isVariable =
     /^(?:var|inputs)/.test(kind) || (kind === '' && variablesOf(graph).some((one) => one.name === name));
-  return `\${${isVariable ? 'var' : 'ctx'}.${name}}`;
+  return { reference: `\${${isVariable ? 'var' : 'ctx'}.${name}}`, isPlaceholder: word === null };
 }
 
 /** Attributes of nodes of the branch that name the item where nothing replaces it. */

@@ -38,7 +38,13 @@ export const unknownClass: Rule = {
                 ? `compare ${key} with one of ${failureClasses.join(', ')}`
                 : `write ${key}${test}${meant}`,
             // Any class does: it is not known whether the others can occur.
-            repairs: [{ attribute, instead: withWord(attribute, { at, length }, meant ?? 'product') }],
+            repairs: [
+              {
+                attribute,
+                instead: withWord(attribute, { at, length }, meant ?? 'product'),
+                isPlaceholder: meant === undefined,
+              },
+            ],
           },
         );
       }
