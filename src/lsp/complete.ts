@@ -15,6 +15,7 @@ import { styleProperties } from '../core/settings/stylesheet.ts';
 import { variablesOf } from '../core/variables.ts';
 import { idsIn, specOf, tableAt } from './analysis.ts';
 import { cursorAt, type TextCursor } from './cursor.ts';
+import { targetAttributes } from './node-places.ts';
 
 /** A word, and what people read about it. `start`: where the word begins that it replaces. */
 export type Suggestion = {
@@ -71,12 +72,6 @@ function attributes(
   });
 }
 
-const nodeAttributes = [
-  'retry_target',
-  'fallback_retry_target',
-  'required_tool_node',
-  'human.default_choice',
-];
 const fileKeys = ['graph_ref', 'pipeline', 'stack.child_dotfile', 'stack.child_workflow', 'child_graph'];
 const textKeys = ['prompt', 'label', 'tool_command', 'command.run', 'for_each'];
 
@@ -104,7 +99,7 @@ function wordsFor(
   graph: Graph | undefined,
   ids: readonly string[],
 ): readonly string[] {
-  if (nodeAttributes.includes(key)) return ids;
+  if (targetAttributes.includes(key) || key === 'human.default_choice') return ids;
   if (key === 'shape') return [...new Set(kinds.flatMap(({ shapes }) => shapes))];
   if (key === 'type') return kinds.map(({ type }) => type);
   if (key === 'agent.backend') return agentNames;

@@ -14,7 +14,10 @@ export function hoverAt(text: string, offset: number, graph: Graph | undefined):
   const named =
     graph === undefined
       ? undefined
-      : nodePlaces(graph).find(({ start, end }) => start <= offset && offset <= end);
+      : // The graph may be that of an earlier text.
+        nodePlaces(graph).find(
+          ({ id, start, end }) => start <= offset && offset <= end && text.slice(start, end) === id,
+        );
   if (graph !== undefined && named !== undefined)
     return { markdown: nodeText(graph, named.id), start: named.start, end: named.end };
   const token = lex(text).tokens.find(({ start, end }) => start <= offset && offset < end);
@@ -22,16 +25,21 @@ export function hoverAt(text: string, offset: number, graph: Graph | undefined):
   const cursor = cursorAt(text, token.start);
   const { start, end } = token;
   const word = text.slice(start, end).replace(/^"|"$/g, '');
-  const markdown =
-    cursor === undefined ? undefined : wordText(cursor, word, graph, text.slice(start, offset));
+  const markdown = cursor === undefined ? undefined : wordText(cursor, word, graph, variableAt(text, offset));
   return markdown === undefined ? undefined : { markdown, start, end };
+}
+
+/** The variable in whose `${var.NAME}` the offset is. */
+function variableAt(text: string, offset: number): string | undefined {
+  const before = /\$\{var\.([\w-]*)$/.exec(text.slice(0, offset))?.[1];
+  return before === undefined ? undefined : `${before}${/^[\w-]*/.exec(text.slice(offset))?.[0]}`;
 }
 
 function wordText(
   cursor: TextCursor,
   word: string,
   graph: Graph | undefined,
-  before: string,
+  named: string | undefined,
 ): string | undefined {
   if (cursor.at === 'key' || cursor.at === 'statement') {
     const owner = cursor.at === 'key' ? cursor.owner : { kind: 'graph' as const };
@@ -43,9 +51,7 @@ function wordText(
     return meaning?.kind === 'unused' ? meaning.means : undefined;
   }
   if (cursor.at !== 'value') return undefined;
-  const reference = /\$\{(var)\.([\w-]*)$/.exec(before);
-  const variable =
-    graph && reference && variablesOf(graph).find(({ name }) => name.startsWith(reference[2] ?? ''));
+  const variable = graph && variablesOf(graph).find(({ name }) => name === named);
   if (variable)
     return `**${variable.name}**: a variable; ${variable.value === undefined ? 'required' : `default \`${variable.value}\``}`;
   if (cursor.key === 'shape' || cursor.key === 'type') {

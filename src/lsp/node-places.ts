@@ -13,7 +13,7 @@ import { mentionsIn } from '../dot/mentions.ts';
 export type NodePlace = { readonly id: string; readonly start: number; readonly end: number };
 
 /** Attributes whose value is the id of a node. */
-const targets = ['retry_target', 'fallback_retry_target', 'required_tool_node'];
+export const targetAttributes = ['retry_target', 'fallback_retry_target', 'required_tool_node'];
 
 /** In the order of the text: statements, ends of edges, targets, conditions, references, selectors. */
 export function nodePlaces(graph: Graph): readonly NodePlace[] {
@@ -50,7 +50,7 @@ export function nodePlaces(graph: Graph): readonly NodePlace[] {
 type IdInValue = { readonly id: string; readonly at: number };
 
 function idsInValue({ key, value: { text } }: Attribute): readonly IdInValue[] {
-  if (targets.includes(key)) return [{ id: text.trim(), at: text.length - text.trimStart().length }];
+  if (targetAttributes.includes(key)) return [{ id: text.trim(), at: text.length - text.trimStart().length }];
   if (key === 'condition') return idsInCondition(text);
   if (key === 'model_stylesheet')
     return parseStylesheet(text).rules.flatMap(({ selector, at }) =>

@@ -63,7 +63,11 @@ class EditorServer {
   run(version: string): Promise<number> {
     const { connection } = this;
     connection.onInitialize(() => capabilities(version));
-    this.#documents.onDidChangeContent(({ document }) => void this.#checkSoon(document.uri));
+    this.#documents.onDidChangeContent(({ document: { uri } }) => {
+      // Their places are those of the text before.
+      this.#findings.delete(uri);
+      void this.#checkSoon(uri);
+    });
     this.#documents.onDidClose(({ document }) => this.#forget(document.uri));
     connection.onDidChangeWatchedFiles(() => this.#checkAll());
     this.#documents.onDidSave(() => this.#checkAll());
@@ -219,12 +223,14 @@ class EditorServer {
   #report(uri: string, path: string, { diagnostics, textOf, anyGraph, text = '' }: PipelineFindings): void {
     if (anyGraph !== undefined && anyGraph.text === text) this.#lastGraphs.set(uri, anyGraph);
     const byFile = new Map<string, EditorDiagnostic[]>([[uri, []]]);
+    const linesByFile = new Map<string, TextLines>();
     for (const one of diagnostics) {
       const file = one.place?.file ?? path;
       const target = file === path ? uri : pathToFileURL(resolve(dirname(path), file)).href;
       // Of a file that is open itself its own check reports.
       if (target !== uri && this.#documents.get(target) !== undefined) continue;
-      const lines = new TextLines(textOf(file) ?? text);
+      const lines = linesByFile.get(file) ?? new TextLines(textOf(file) ?? text);
+      linesByFile.set(file, lines);
       byFile.set(target, [...(byFile.get(target) ?? []), editorDiagnostic(one, lines)]);
     }
     this.#findings.set(

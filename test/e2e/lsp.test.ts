@@ -109,6 +109,18 @@ test('authors see in an editor what validate says: under the exact characters, w
       code,
     ).toEqual([]);
   }
+  const wrong = fixLoop.replace('max_retries', 'max_retry');
+  await it.change('p.dot', wrong);
+  const lower = it.change('p.dot', `\n\n${wrong}`);
+  // Asked before the text is checked again.
+  const actions = await it.connection.sendRequest<CodeAction[]>('textDocument/codeAction', {
+    textDocument: { uri: it.uriOf('p.dot') },
+    range: { start: { line: 0, character: 0 }, end: { line: 20, character: 0 } },
+    context: { diagnostics: [] },
+  });
+  const edits = actions[0]?.edit?.changes?.[it.uriOf('p.dot')] ?? [];
+  expect([wrong, fixLoop]).toContain(TextDocument.applyEdits(document(`\n\n${wrong}`), edits).slice(2));
+  await lower;
   for (const [right, other] of noMistakes)
     expect(
       await it.change(

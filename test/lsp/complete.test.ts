@@ -78,6 +78,7 @@ test.for([
   [inLoop('shape=parallelogram', 'shape=para¦llelogram'), '**tool**'],
   [inLoop('workdir', 'work¦dir'), '**workdir**'],
   [inLoop('make test', 'echo ${var.na¦me}'), '**name**: a variable; default `world`'],
+  [inLoop('name=world', 'nab=x, name=world').replace('make test', 'echo ${var.na¦me}'), '**name**'],
   [inLoop('start -> test', 'start -> test -'), ''],
 ] as const)('hover: %s', ([marked, said]) => {
   const place = at(marked.includes('¦') ? marked : `${marked}¦`);
