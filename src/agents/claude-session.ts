@@ -44,7 +44,7 @@ type Step = z.infer<ReturnType<typeof stepSchema>>;
  *  its beginning, so that its output is a lower bound. */
 export function claudeSession(): (line: string) => readonly SessionLine[] {
   let message: string | undefined;
-  /** The model was asked, and has spokenLines nothing yet. */
+  /** The model was asked, and has said nothing yet. */
   let isAsked = false;
   const ask = (): readonly SessionLine[] => {
     if (isAsked) return [];

@@ -42,8 +42,8 @@ export function programSession(
   };
 }
 
-export const startLine = (agent: string, model: string | undefined, at: string): SessionLine => ({
-  ...{ type: 'start', at, agent },
+export const startLine = (agent: string, model: string | undefined, at: string | undefined): SessionLine => ({
+  ...{ type: 'start', ...(at === undefined ? {} : { at }), agent },
   ...(model === undefined ? {} : { model }),
 });
 
@@ -62,9 +62,7 @@ export function* recordedSession(
     const time = jsonLine(line, lineTimeSchema());
     if (time !== undefined) cameAt.set(time.line, time.at);
   }
-  const start = { type: 'start', agent, ...(model === undefined ? {} : { model }) } as const;
-  const began = cameAt.get(0);
-  yield began === undefined ? start : { ...start, at: began };
+  yield startLine(agent, model, cameAt.get(0));
   let count = 0;
   let isCut = false;
   for (const line of output) {
