@@ -8,6 +8,7 @@ import { refused } from '../core/diagnostic.ts';
 import { type RunEvent, runEventSchema } from '../core/events.ts';
 import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
+import { isAtWork, summaryOf } from '../run/summary.ts';
 import { findNamed, type NamedRun } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { logsCommand } from './logs.ts';
@@ -33,7 +34,7 @@ export async function attachCommand(run: string, options: AttachOptions, io: Cli
   if ('problems' in found) return found;
   const signal = io.signal();
   // Of a run that has ended the summary says what there is to know; factory logs prints its events.
-  if (!canDraw(io) && (await inspectRow(found.dir, io))?.status !== 'running') {
+  if (!canDraw(io) && !isAtWork(await summaryOf(found.id, found.dir, io.clock))) {
     await end(found, options, io);
     return 0;
   }

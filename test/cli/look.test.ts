@@ -172,6 +172,17 @@ test('the end of a run without a route shows the card that why shows', async () 
   expect(end).toEqual(card(told.out));
 });
 
+test('attach into a pipe follows a suspended run while its process lives: it may resume it', async () => {
+  const asks = `digraph g { workdir="none"; start [shape=Mdiamond]; exit [shape=Msquare]
+    gate [shape=hexagon, prompt="Ship it?"]; start -> gate; gate -> exit [label="[A] Approve"] }`;
+  await using it = await house({ 'g.dot': asks });
+  expect((await it.run('g.dot', { runId: 'r' })).code).toBe(75);
+  const leaving = new AbortController();
+  leaving.abort();
+  const left = await it.called(['attach', 'r'], {}, undefined, leaving);
+  expect([left.code, left.out]).toEqual([130, '']);
+});
+
 test('show has what the output of the latest failure says, and nothing of the kind after a success', async () => {
   const { it } = await ran('echo "ERROR: no column email"; printf "\\r50%%\\r99%%"; exit 1');
   await using _ = it;
