@@ -24,7 +24,7 @@ const routesSchema = z.strictObject({
   routes: z.array(routeRowSchema).min(1),
 });
 
-export type RouteRow = z.infer<typeof routeRowSchema>;
+type RouteRow = z.infer<typeof routeRowSchema>;
 
 /** What became of one row. */
 export type RouteResult = {

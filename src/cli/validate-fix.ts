@@ -66,7 +66,7 @@ function summary(files: number, isWritten: boolean, count: string, where: string
 }
 
 /** A unified difference, as `git diff` prints it. */
-export function differenceLines(file: string, { before, after }: FixedPipeline): readonly string[] {
+function differenceLines(file: string, { before, after }: FixedPipeline): readonly string[] {
   const { hunks } = structuredPatch(file, file, before, after, '', '', { context: 2 });
   return [
     ...[`--- ${file}`, `+++ ${file}`],

@@ -46,7 +46,7 @@ type Turn = { -readonly [K in keyof SessionTurn]: SessionTurn[K] };
 type Line<T extends SessionLine['type']> = Extract<SessionLine, { type: T }>;
 
 /** Takes the lines one by one, as a growing session gives them. */
-export class SessionFold {
+class SessionFold {
   #agent: string | null = null;
   #model: string | null = null;
   #at: string | null = null;

@@ -25,7 +25,7 @@ const runDaySchema = once(() =>
 );
 
 /** `factory runs --days` */
-export const dayListSchema = once(() =>
+const dayListSchema = once(() =>
   z.object({
     schema_version: z.literal(1),
     runs_dir: z.string(),

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { actionKinds } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
 
-export const failureExcerptSchema = once(() =>
+const failureExcerptSchema = once(() =>
   z.object({
     lines: z.array(z.string()).describe('At most ten'),
     at: z.int().nullable().describe('Index of the line that says what failed; null if none does'),
@@ -16,7 +16,7 @@ export const failureExcerptSchema = once(() =>
 );
 export type FailureExcerpt = z.infer<ReturnType<typeof failureExcerptSchema>>;
 
-export const failurePlaceSchema = once(() =>
+const failurePlaceSchema = once(() =>
   z.object({ file: z.string().describe('Path in the workspace'), line: z.int().positive() }),
 );
 

@@ -98,11 +98,11 @@ export async function groupedExecutions(run: InspectedRun): Promise<Pick<RunView
 }
 
 /** The execution `visit` of a node, by default the latest; else which there are. */
-export function findExecution(
-  all: readonly ExecutionRow[],
+export function findExecution<Row extends Pick<ExecutionRow, 'node' | 'visit'>>(
+  all: readonly Row[],
   node: string,
   visit: number | undefined,
-): ExecutionRow | Refusal {
+): Row | Refusal {
   const found = all.findLast((one) => one.node === node && (visit === undefined || one.visit === visit));
   if (found !== undefined) return found;
   const last = all.findLast((one) => one.node === node);

@@ -15,10 +15,9 @@ import { areMasked } from './execution.ts';
 import { folderOf } from './folder.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
-import { findExecution, groupedExecutions } from './run.ts';
+import { findExecution } from './run.ts';
 import { type RecordedSession, recordedIn } from './session-records.ts';
 import type { Session, ShownItem, ShownTurn } from './session-shape.ts';
-import type { ExecutionRow } from './shapes.ts';
 
 export type SessionQuery = {
   /** The number of the first item. */
@@ -31,6 +30,8 @@ export type SessionQuery = {
   /** Words that items are sought for. */
   readonly words?: string | undefined;
 };
+
+type Row = InspectedRun['executions'][number];
 
 /** Characters of a text in a list of items, and of one that was asked for alone. */
 const [mostInList, mostAlone] = [4096, 2 * 1024 * 1024];
@@ -45,8 +46,7 @@ export async function inspectSession(
 ): Promise<Session | Refusal> {
   const run = await readForViews(dir, host);
   if ('problems' in run) return run;
-  const { executions } = await groupedExecutions(run);
-  const row = findExecution(executions, node, visit);
+  const row = findExecution(run.executions, node, visit);
   if ('problems' in row) return row;
   const withheld = run.withheld(row.node);
   const recorded = withheld ? { source: 'none' as const, lines: [] } : await recordOf(run, row);
@@ -60,7 +60,7 @@ export async function inspectSession(
 }
 
 /** What grows while it works, or is left of an owner that was killed; else the records in its folder, once they are masked. */
-async function recordOf(run: InspectedRun, row: ExecutionRow): Promise<RecordedSession> {
+async function recordOf(run: InspectedRun, row: Row): Promise<RecordedSession> {
   const isWhole = areMasked(row.state, run.row.status);
   if (!isWhole) {
     assertNoLinkAbove(run.dir, relative(run.dir, join(layout(run.dir).sessions, row.node)));
@@ -79,7 +79,7 @@ async function recordOf(run: InspectedRun, row: ExecutionRow): Promise<RecordedS
 
 function shown(
   session: FoldedSession,
-  row: ExecutionRow,
+  row: Row,
   turns: readonly ShownTurn[],
   source: RecordedSession['source'],
 ): Omit<Session, 'turns' | 'items' | 'withheld'> {
@@ -109,7 +109,7 @@ const sumOfCosts = (turns: readonly Pick<ShownTurn, 'cost_usd'>[]): number | nul
   );
 
 /** What the turns used. A single one used what its execution did; a program that continues a conversation reports more. */
-function turnsOf(session: FoldedSession, row: ExecutionRow, prices: Prices): readonly ShownTurn[] {
+function turnsOf(session: FoldedSession, row: Row, prices: Prices): readonly ShownTurn[] {
   const isOnly = session.turns.length === 1 && row.attempts === 1 && row.usage !== null;
   return session.turns.map((turn) => {
     const usage = isOnly ? row.usage : turn.usage;

@@ -59,7 +59,7 @@ export function graphSvg(view: GraphView, layout: GraphLayout, picture: GraphPic
 }
 
 /** The element of a stroke; `attributes` are those of all of them. */
-export function strokeElement({ kind, points, filled }: Stroke, attributes: string): string {
+function element({ kind, points, filled }: Stroke, attributes: string): string {
   const fill = filled ? '' : ' fill="none"';
   const pair = ([x, y]: PicturePoint) => `${coordinate(x)},${coordinate(y)}`;
   const [first = [0, 0], second = [0, 0]] = points;
@@ -73,7 +73,7 @@ export function strokeElement({ kind, points, filled }: Stroke, attributes: stri
   }
 }
 
-export type PlaceOf<M> = M extends ReadonlyMap<string, infer P> ? P : never;
+type PlaceOf<M> = M extends ReadonlyMap<string, infer P> ? P : never;
 
 /** The box around branches, or around one branch. */
 export function clusterGroup(
@@ -130,8 +130,8 @@ export function nodeGroup(
     map === true ? '' : `<title>${escaped(nodeTitle(node))}</title>`,
     ...place.outline.map((one, at) =>
       at === 0
-        ? strokeElement({ ...one, filled: true }, `class="outline" fill="${colours[paper][0]}" ${stroke}`)
-        : strokeElement(one, `class="outline inner" ${stroke}`),
+        ? element({ ...one, filled: true }, `class="outline" fill="${colours[paper][0]}" ${stroke}`)
+        : element(one, `class="outline inner" ${stroke}`),
     ),
     iconAt(icon, [left, y - 8], colours[fails && !quiet ? 'fail' : 'quiet'][0]),
     ...textsOf(card, [left + sizes.icon + sizes.gap, y], quiet ? 'quiet' : 'ink'),
@@ -189,12 +189,12 @@ export function edgeGroup(
     `<g id="edge-${at}" class="${classes}" data-edge="${at}" data-from="${escaped(edge.from)}" data-to="${escaped(edge.to)}">`,
     map === undefined ? `<title>${escaped(edgeTitle(edge))}</title>` : '',
     ...place.line.map((one) =>
-      strokeElement(
+      element(
         one,
         `class="line" stroke="${colour}" stroke-width="${width}"${fails ? ' stroke-dasharray="5 3"' : ''}`,
       ),
     ),
-    ...place.arrow.map((one) => strokeElement(one, `class="arrow" fill="${colour}" stroke="${colour}"`)),
+    ...place.arrow.map((one) => element(one, `class="arrow" fill="${colour}" stroke="${colour}"`)),
     ...(label === undefined ? [] : edgeTexts(lines, [label[0] - (map?.shift ?? 0), label[1]])),
     ...(map?.more ?? []),
     '</g>',

@@ -38,7 +38,7 @@ const roomForCost = ' · 8.88 USD';
 /** What there is room for at the right of an edge's label. */
 const roomForCount = ' ×88';
 
-export function mapSketch(graph: GraphView, open: ReadonlySet<string>): MapSketch {
+function mapSketch(graph: GraphView, open: ReadonlySet<string>): MapSketch {
   const { name, direction, boxes, ...view } = mapView(graph, open);
   const { nodes, edges } = withStubs(view.nodes, view.edges);
   const cards = nodes.map((node) => {
