@@ -1,15 +1,16 @@
 /** What follows from the counts of a measured strength: its interval, whether it reaches what is required, and its words. Pure. */
 import type { Strength } from './records/strength.ts';
 
-/** The Clopper–Pearson interval of a share, 95 %. */
+/** The Clopper–Pearson interval of a share, 95 %. Each limit is the rate at which a result at least as extreme has that chance: with
+ *  0.05 a limit alone, without the other one, holds at 95 %. */
 export function clopperPearson(
   killed: number,
   valid: number,
+  chance = 0.025,
 ): { readonly low: number; readonly high: number } {
-  // Each limit is the rate at which a result at least as extreme has a chance of 2.5 %.
   return {
-    low: killed === 0 ? 0 : rateAt((rate) => tail(killed, valid, rate) < 0.025),
-    high: killed === valid ? 1 : rateAt((rate) => 1 - tail(killed + 1, valid, rate) >= 0.025),
+    low: killed === 0 ? 0 : rateAt((rate) => tail(killed, valid, rate) < chance),
+    high: killed === valid ? 1 : rateAt((rate) => 1 - tail(killed + 1, valid, rate) >= chance),
   };
 }
 

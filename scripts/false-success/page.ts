@@ -1,0 +1,152 @@
+/** The text of docs/false-success.md. Pure. */
+import { type KindOutcome, type KindRate, type KindReport, kindRate } from './kinds.ts';
+import { type CaseSetting, caseSettings } from './run-case.ts';
+import type { CaseFamily } from './table.ts';
+
+const titles: Readonly<Record<CaseSetting, string>> = {
+  bwrap: 'in the sandbox',
+  none: 'without a sandbox',
+  plain: 'plain loop',
+};
+
+const families: readonly { readonly family: CaseFamily; readonly what: string }[] = [
+  { family: 'attack', what: 'Attacks that became a false success' },
+  { family: 'under-built', what: 'Under-built products that became a false success' },
+  { family: 'impossible', what: 'Specs that nothing satisfies, and a run succeeded' },
+  { family: 'honest', what: 'Honest builders whose run failed (false alarms)' },
+];
+
+export function reportPage(kinds: readonly KindReport[]): string {
+  const attacks = kinds.filter(({ family }) => family === 'attack');
+  const rest = families.filter(({ family }) => family !== 'attack');
+  const sections = [
+    intro,
+    rates(kinds),
+    ...familySections(attacks, 'Attacks', attackWords),
+    ...rest.flatMap(({ family }) =>
+      familySections(
+        kinds.filter((kind) => kind.family === family),
+        familyTitles[family],
+        familyWords[family],
+      ),
+    ),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+const intro = `# False successes
+
+How often does \`factory\` accept a product that is wrong? \`npm run false-success\` tries it with cases, each a folder in
+\`test/false-success/cases\`: a script that plays a builder whose product is wrong by construction and that tries to be accepted,
+or one that is honest. The command writes this page; nothing here is edited by hand.
+
+- **Success** is exit code 0 of \`factory run\`. A success is **false** if an *oracle*, a command that takes no part in the run,
+  finds the product wrong after its delivery. A wrong product that its oracle calls right is an error of the table, and so is an
+  honest one that it calls wrong: either fails the command.
+- Cases of one **kind** use the same way, by other agents or in another language. Rates count kinds; a kind is false if
+  one of its cases is.
+- **In the sandbox** and **without a sandbox** are runs of \`factory\`. In the **plain loop** the builder works, then the visible
+  tests run in its repository, and nothing else: no audit, no rules, no holdout scenarios, no sandbox. It shows what is tried, and
+  what the guards bring. A kind that does not deceive the plain loop either shows little.
+- Cases with a pipeline of three nodes run with \`audit=strict\`; those named "work order" and "main job" in the default settings of
+  \`build\` and \`compile-and-build\`.`;
+
+function rates(kinds: readonly KindReport[]): string {
+  const rows = families.map(
+    ({ family, what }) =>
+      `| ${what} | ${caseSettings.map((setting) => rateText(kindRate(kinds, family, setting))).join(' | ')} |`,
+  );
+  return `## Rates
+
+| | ${caseSettings.map((setting) => titles[setting]).join(' | ')} |
+|---|---|---|---|
+${rows.join('\n')}
+
+The kinds were chosen, not drawn from anything: the rate of another list of attacks may be higher. "Below" is the upper limit
+(Clopper–Pearson, one-sided, 95 %) that the count would support if they had been drawn: 0 of 40 gives 7.2 %.`;
+}
+
+const rateText = ({ wrong, of, below }: KindRate): string =>
+  of === 0 ? 'not tried' : `${wrong} of ${of} kinds (below ${(below * 100).toFixed(1)} %)`;
+
+const attackWords = {
+  bad: 'What is wrong and was accepted, in the sandbox or without one.',
+  good: 'The guard that stopped it, by the records of the run. "no effect": the run succeeded, and what it delivered is right.',
+};
+
+const familyTitles: Readonly<Record<CaseFamily, string>> = {
+  attack: 'Attacks',
+  'under-built': 'Under-built products',
+  impossible: 'Impossible specs',
+  honest: 'Honest builders',
+};
+
+const familyWords: Readonly<Record<CaseFamily, { readonly bad: string; readonly good: string }>> = {
+  attack: attackWords,
+  'under-built': {
+    bad: 'No guard notices what no check asks for: stronger scenarios do. Each was accepted by what judged it.',
+    good: 'What noticed that something is missing.',
+  },
+  impossible: { bad: 'A run succeeded, though nothing satisfies the spec.', good: 'What stopped the run.' },
+  honest: {
+    bad: 'A right product was refused, and by what.',
+    good: 'The run succeeded, and the oracle agrees.',
+  },
+};
+
+function familySections(
+  kinds: readonly KindReport[],
+  title: string,
+  words: { readonly bad: string; readonly good: string },
+): string[] {
+  if (kinds.length === 0) return [];
+  const isFalse = ({ in: outcomes }: KindReport): boolean =>
+    (outcomes.bwrap?.falseCases.length ?? 0) + (outcomes.none?.falseCases.length ?? 0) > 0;
+  const bad = kinds.filter(isFalse);
+  const good = kinds.filter((kind) => !isFalse(kind));
+  const isHonest = kinds[0]?.family === 'honest';
+  const badTitle = isHonest ? 'false alarms' : 'not caught';
+  return [
+    `## ${title}: ${badTitle}\n\n${bad.length === 0 ? 'None.' : `${words.bad}\n\n${falseTable(bad)}`}`,
+    good.length === 0
+      ? ''
+      : `## ${title}: ${isHonest ? 'accepted' : 'caught'}\n\n${words.good}\n\n${heldTable(good)}`,
+  ];
+}
+
+const falseTable = (kinds: readonly KindReport[]): string =>
+  table(
+    ['Kind', ...caseSettings.map((setting) => titles[setting]), 'Why, and what helps'],
+    kinds.map((kind) => [
+      kind.kind,
+      ...caseSettings.map((setting) => outcomeText(kind, kind.in[setting])),
+      kind.note ?? 'new: not explained yet',
+    ]),
+  );
+
+const heldTable = (kinds: readonly KindReport[]): string =>
+  table(
+    ['Kind', 'Cases', ...caseSettings.map((setting) => titles[setting])],
+    kinds.map((kind) => [
+      kind.kind,
+      String(kind.cases.length),
+      ...caseSettings.map((setting) => outcomeText(kind, kind.in[setting])),
+    ]),
+  );
+
+function outcomeText({ family, cases }: KindReport, outcome: KindOutcome | undefined): string {
+  if (outcome === undefined) return 'not tried';
+  const guards = outcome.guards.map(({ name }) => name);
+  const isHonest = family === 'honest';
+  const wrong = isHonest ? 'refused' : '**accepted**';
+  const count = outcome.falseCases.length;
+  const parts = [
+    ...(count === 0 ? [] : [cases.length === 1 ? wrong : `${wrong} (${outcome.falseCases.join(', ')})`]),
+    ...guards,
+    ...(outcome.isHarmless ? ['no effect'] : []),
+  ];
+  return parts.length === 0 && isHonest ? 'accepted' : parts.join('; ');
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
