@@ -9,8 +9,8 @@ import { layout } from '../../src/core/records/layout.ts';
 import { sha256 } from '../../src/core/sha256.ts';
 import { fence } from '../../src/platform/files/fence.ts';
 import { installManifest, storedText } from '../../src/run/inputs.ts';
-import { openRun } from '../../src/run/open-run.ts';
-import { openRunJournal, type RunHistory } from '../../src/run/run-journal.ts';
+import { openRun, type StoredRun } from '../../src/run/open-run.ts';
+import { openRunJournal } from '../../src/run/run-journal.ts';
 import { verifyRun } from '../../src/verify/index.ts';
 import { temp } from '../platform/temp.ts';
 import { pipelineIn, plainFlags, quietDoors } from '../support/host.ts';
@@ -38,12 +38,13 @@ async function stopped(it: Awaited<ReturnType<typeof temp>>, dot = pipeline, aft
 }
 
 /** Changes the texts of the run as a resume does. */
-async function changed(dir: string, history: RunHistory, change: ResumeChange): Promise<void> {
+async function changed(dir: string, { manifest, history }: StoredRun, change: ResumeChange): Promise<void> {
   const restored = await restoreWorkspace(dir, history.checkpoint, { resumed: true, change });
   if ('problems' in restored) throw new Error('the workspace cannot be restored');
-  const sha256 = await storeResumeChange(dir, change, history.manifestSha256);
-  const journal = await openRunJournal(dir, { runId: 'r1', epoch: history.epoch }, history);
   const { at, elapsed_ms } = history.checkpoint;
+  const former = { manifest, sha256: history.manifestSha256 };
+  const sha256 = await storeResumeChange(dir, change, former, at);
+  const journal = await openRunJournal(dir, { runId: 'r1', epoch: history.epoch }, history);
   const line = { type: 'Resumed', at, elapsed_ms, spent: nothingSpent } as const;
   await journal
     .commit({ ...line, snapshot: restored.snapshot.id, manifest_sha256: sha256 }, history.checkpoint)
@@ -61,7 +62,7 @@ test('after a crash at any write the run continues with all old texts or with al
     cpSync(it.at('begun'), dir, { recursive: true });
     const stands = await openRun(dir).stored();
     if ('problems' in stands) throw new Error('the run cannot be read');
-    const { manifest, history } = stands;
+    const { manifest } = stands;
     const { spec } = manifest.variables;
     if (spec?.file === undefined || manifest.agent.script === undefined)
       throw new Error('both texts are kept');
@@ -78,7 +79,7 @@ test('after a crash at any write the run continues with all old texts or with al
       if (writes++ >= cutAt) throw new Error('cut');
     });
     const change = { manifest: next, files: { spec: 'new\n' }, script: scriptOf('new') };
-    whole = await changed(dir, history, change).then(
+    whole = await changed(dir, stands, change).then(
       () => true,
       () => false,
     );
@@ -101,6 +102,14 @@ test('after a crash at any write the run continues with all old texts or with al
     expect({ cutAt, said: new Set(said).size }).toEqual({ cutAt, said: 1 });
     expect((await verifyRun({ runDir: dir, env: {} })).problems).toEqual([]);
     ends.add(kept);
+    const changes = after.ok ? (after.manifest.changes ?? []) : [];
+    const accepted = kept === 'new\n' ? [['variable spec', 'agent script']] : [];
+    const limit = { what: 'limit max_steps', before: '10000', after: '50' };
+    expect(changes.map(({ changed }) => changed.map(({ what }) => what))).toEqual([
+      ...accepted,
+      [limit.what],
+    ]);
+    expect(changes.at(-1)?.changed).toEqual([limit]);
   }
   expect([...ends]).toEqual(['old\n', 'new\n']);
 });

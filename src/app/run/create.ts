@@ -74,6 +74,7 @@ export type SeedWorkspace = {
     | 'git'
     | 'forked_from'
     | 'replay_of'
+    | 'changes'
   >;
 };
 

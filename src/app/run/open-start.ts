@@ -32,12 +32,13 @@ export async function firstState(
   // What a killed process has begun of branches was cut in them, not before their join.
   const inBranches = open.filter(({ branch }) => branch !== undefined);
   const cut = (loaded.cut_ms ?? 0) + (inBranches.length > 0 ? 0 : lost);
-  const sha256 =
-    change === undefined ? manifestSha256 : await storeResumeChange(runDir, change, manifestSha256);
+  const at = host.clock.now().toISOString();
+  const former = { manifest: recorded.manifest, sha256: manifestSha256 };
+  const sha256 = change === undefined ? manifestSha256 : await storeResumeChange(runDir, change, former, at);
   const next = await journal.commit(
     {
       type: 'Resumed',
-      at: host.clock.now().toISOString(),
+      at,
       elapsed_ms: loaded.elapsed_ms + lost,
       ...(cut === 0 ? {} : { cut_ms: cut }),
       spent,

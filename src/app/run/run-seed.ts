@@ -173,6 +173,7 @@ function originOf(prefix: Prefix, { facts }: RunTerms) {
     ...{ original_workdir, base_commit, workdir_kind, git },
     ...(link === undefined ? {} : { forked_from: link }),
     ...(answers === undefined ? {} : { replay_of: { ...answers.replayOf, changed } }),
+    ...(old.changes === undefined ? {} : { changes: old.changes }),
   };
 }
 

@@ -68,6 +68,26 @@ export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: Forke
   from !== undefined &&
   (from.set !== undefined || !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what)));
 
+/** What a resume has changed: of texts their SHA-256, of settings their values; null for none. */
+const inputChangeSchema = once(() =>
+  z.object({
+    what: z.string().describe('pipeline, prompt NAME, variable NAME, model, limit NAME, …'),
+    before: z.string().nullable(),
+    after: z.string().nullable(),
+  }),
+);
+export type InputChange = z.infer<ReturnType<typeof inputChangeSchema>>;
+
+/** One resume with other inputs or settings. */
+const resumeChangeSchema = once(() =>
+  z.object({
+    run_id: z.string().describe('The run that was resumed: this one, or one that it was forked from'),
+    at: z.string(),
+    manifest_sha256: hash().describe('Of the manifest before'),
+    changed: z.array(inputChangeSchema()),
+  }),
+);
+
 /** The run whose record answers in a replay. */
 const replayOfSchema = once(() =>
   z.object({
@@ -167,6 +187,10 @@ export const manifestSchema = once(() =>
       .describe('Only for pipelines whose tools make commits'),
     forked_from: forkedFromSchema().exactOptional(),
     replay_of: replayOfSchema().exactOptional(),
+    changes: z
+      .array(resumeChangeSchema())
+      .exactOptional()
+      .describe('Resumes with other inputs or settings, in order; a fork keeps those of the forked run'),
     marker: z
       .string()
       .regex(/^[A-Za-z0-9._-]+$/, 'is not a marker')
