@@ -39,7 +39,7 @@ export async function factory(argv: readonly string[], host: CommandHost): Promi
     .configureOutput({ writeOut: host.out, writeErr: host.err, outputError: () => {} });
   register(program, argv, io, exit);
   try {
-    const words = singleDashes(passedThrough(argv), program);
+    const words = beforeAlone(singleDashes(passedThrough(argv), program));
     missingValue(program, words);
     await program.parseAsync(words, { from: 'user' });
     return code;
@@ -178,6 +178,12 @@ function once<T>(make: () => T): () => T {
 function passedThrough(argv: readonly string[]): readonly string[] {
   const runs = argv[0] === 'order' && (argv[1] === 'run' || argv[1] === 'run-all');
   return runs ? argv.filter((word, at) => word !== '--' || at !== argv.indexOf('--')) : argv;
+}
+
+/** `fork --at NODE --before RUN`: with `--at`, the word behind `--before` is not its node. */
+function beforeAlone(argv: readonly string[]): readonly string[] {
+  const hasAt = argv[0] === 'fork' && argv.some((word) => /^--at(?:=|$)/.test(word));
+  return hasAt ? argv.map((word) => (word === '--before' ? '--before=' : word)) : argv;
 }
 
 /** `-workdir W` is read as `--workdir W`: flags with one dash are known from elsewhere. */

@@ -18,12 +18,9 @@ import { report } from './run.ts';
 import { setAttributesOf } from './set-texts.ts';
 import type { VerbResult } from './verb.ts';
 
-export type ForkOptions = Omit<
-  RunOptions,
-  'resume' | 'workdir' | 'allowDirty' | 'holdout' | 'acceptChanges'
-> & {
+export type ForkOptions = Omit<RunOptions, 'resume' | 'workdir' | 'allowDirty' | 'acceptChanges'> & {
   readonly at?: Point;
-  readonly before?: boolean;
+  readonly before?: boolean | Point;
   readonly pipeline?: string;
   readonly set?: readonly string[];
   readonly note?: string;
@@ -37,8 +34,12 @@ export async function forkCommand(run: string, options: ForkOptions, io: RunHost
 
 async function fork(run: string, options: ForkOptions, io: RunHost, view: View): Promise<Finished | Refusal> {
   const runs = options.runsdir === undefined ? '' : ` --runsdir ${quoteWord(options.runsdir)}`;
-  if (options.at === undefined)
+  const named = typeof options.before === 'object' ? options.before : undefined;
+  const at = options.at ?? named;
+  if (at === undefined)
     return usage('--at is missing', `for example: factory fork ${quoteWord(run)}${runs} --at NODE@VISIT`);
+  if (at !== named && named !== undefined)
+    return usage('--at and --before name a node each', 'give one of them');
   const set = await setAttributesOf(options.set ?? [], io.cwd);
   if ('problems' in set) return set;
   const where = await copyTarget(run, options, io);
@@ -46,7 +47,7 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
   const { dir } = where;
   const read = openRun(dir).history();
   if (!read.ok) return refused('run-files', read.why);
-  const moment = findMoment(read.records, options.at, options.before === true);
+  const moment = findMoment(read.records, at, options.before !== undefined);
   if (!moment.ok) return refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);
   let graph: Graph | undefined;
   if (options.pipeline !== undefined) {

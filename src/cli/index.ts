@@ -74,11 +74,16 @@ const runVerbs: readonly (Verb | Group)[] = [
     examples: [
       'fork latest --at check@2 --before',
       'fork latest --at plan --before --set plan.prompt=@better.md',
+      'fork latest --before judge --holdout more-scenarios',
     ],
     exits: exitsOfRun,
     options: () => [
       option('--at <node[@visit]>', 'after that execution (default: the latest of the node)', point('--at')),
-      option('--before', 'before that execution, which then runs again'),
+      option(
+        '--before [node[@visit]]',
+        'before that execution, or that of --at; it then runs again',
+        (typed) => (typed === '' ? true : point('--before')(typed)),
+      ),
       option('--pipeline <file>', 'use this changed pipeline and its prompts', notEmpty),
       option(
         '--set <node.attribute=text>',
@@ -86,6 +91,7 @@ const runVerbs: readonly (Verb | Group)[] = [
         repeatable,
       ),
       option('--note <text>', 'a note for the first agent of the new run, as steer gives it', notEmpty),
+      settingOption('holdout_from'),
       settingOption('name'),
       runIdOption('id of the new run (default: a ULID)'),
       runsdir(

@@ -82,10 +82,8 @@ export async function chooseHoldout(
     if (dir !== undefined) given = await readFrom(dir.path, '', first, [runsDir]);
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error;
-    return no(
-      `holdout: ${error.message}`,
-      'put regular files and folders there; a symbolic link could lead to other scenarios than the sealed ones',
-    );
+    const { message, fix } = unsealable(error);
+    return no(message, fix);
   }
   if (given !== undefined && !given.some(({ kind }) => kind !== 'dir'))
     return no(
@@ -124,8 +122,16 @@ export async function chooseHoldout(
   };
 }
 
+/** A file of a holdout that cannot be sealed. */
+export const unsealable = ({ message }: WorkspaceError): Diagnostic & { readonly fix: string } => ({
+  code: 'holdout',
+  severity: 'error',
+  message: `holdout: ${message}`,
+  fix: 'put regular files and folders there; a symbolic link could lead to other scenarios than the sealed ones',
+});
+
 /** The files at one path, except those that a copy of the workdir leaves out too. */
-async function readFrom(
+export async function readFrom(
   root: string,
   path: string,
   as: string,
@@ -155,7 +161,7 @@ async function folderOf(
   const path = source.folder;
   const name = { flag: '--holdout', graph: 'holdout_from', beside: 'holdout_beside' }[source.setting];
   const at = source.setting === 'flag' ? undefined : graph.attrs.get(name);
-  const fix = `name a folder that holds the scenarios, outside the runs directory, with ${name}`;
+  const fix = chooseFix(name);
   const refuse = (why: string): Problem => {
     const refusal = no(`${name}: ${path} ${why}`, fix, at);
     if (at !== undefined) return refusal;
@@ -164,26 +170,40 @@ async function folderOf(
   };
   if (flag?.trim() === '')
     return { problem: { code: 'usage', severity: 'error', message: '--holdout names no folder', fix } };
+  const found = await holdoutFolder(path, { workdir, runsDirs: [runsDir] });
+  return 'why' in found ? refuse(found.why) : { path, real: found.real, at };
+}
+
+export const chooseFix = (name: string): string =>
+  `name a folder that holds the scenarios, outside the runs directory, with ${name}`;
+
+/** The real path of a folder that holdouts may be taken from; else why not: the end of a sentence that begins with the path. */
+export async function holdoutFolder(
+  path: string,
+  { workdir, runsDirs }: { readonly workdir: string | undefined; readonly runsDirs: readonly string[] },
+): Promise<{ readonly real: string } | { readonly why: string }> {
   const is = await stat(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     if (isCode(error, 'ELOOP', 'ENAMETOOLONG', 'EACCES')) return systemWords(error);
     throw error;
   });
-  if (is === undefined) return refuse('does not exist');
-  if (typeof is === 'string') return refuse(`cannot be read: ${is}`);
-  if (!is.isDirectory()) return refuse('is not a folder');
+  if (is === undefined) return { why: 'does not exist' };
+  if (typeof is === 'string') return { why: `cannot be read: ${is}` };
+  if (!is.isDirectory()) return { why: 'is not a folder' };
   try {
     await readdir(path);
   } catch {
-    return refuse('cannot be read');
+    return { why: 'cannot be read' };
   }
   const real = await realpath(path);
-  const runs = realOf(runsDir);
-  if (isWithin(runs, real)) return refuse('lies in the runs directory, where nodes run');
-  if (isWithin(real, runs)) return refuse(`contains the runs directory ${runsDir}`);
-  if (workdir !== undefined && isWithin(real, realOf(workdir)))
-    return refuse(`is the workdir, or contains it: nothing would be left to work on`);
-  return { path, real, at };
+  for (const runsDir of runsDirs) {
+    const runs = realOf(runsDir);
+    if (isWithin(runs, real)) return { why: 'lies in the runs directory, where nodes run' };
+    if (isWithin(real, runs)) return { why: `contains the runs directory ${runsDir}` };
+  }
+  return workdir !== undefined && isWithin(real, realOf(workdir))
+    ? { why: 'is the workdir, or contains it: nothing would be left to work on' }
+    : { real };
 }
 
 /** Why keys may not be stored in the folder that `env` sets; undefined if they may, or if it sets none. */

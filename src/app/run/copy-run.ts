@@ -7,8 +7,6 @@ import type { Manifest } from '../../core/records/manifest.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
 import { forkHistory } from '../../git/fork-history.ts';
 import { ForeignHistory, foreignHistoryText } from '../../git/guard.ts';
-import type { SealedHoldout } from '../../holdout/mount.ts';
-import { writeSealed } from '../../holdout/vault.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { GitError } from '../../platform/git.ts';
 import { storeTexts } from '../../run/inputs.ts';
@@ -77,18 +75,6 @@ const historyProblem = (runId: string, error: GitError): Diagnostic => ({
         ? 'install git'
         : 'restore the run directory from a copy if there is one',
 });
-
-/** The holdout of the old run, in a separate store with another key. */
-export async function sealAgain(
-  { holdout }: Manifest,
-  sealed: SealedHoldout | undefined,
-  building: string,
-  env: Parameters<typeof writeSealed>[2],
-) {
-  if (sealed === undefined || holdout === undefined) return { holdout: undefined, files: [], notes: [] };
-  const written = await writeSealed(building, sealed.files(), env);
-  return 'problem' in written ? written : { holdout: { ...holdout, ...written }, files: [], notes: [] };
-}
 
 /** A snapshot that cannot be read is a problem of the run, not an internal error. */
 const loaded = (snapshots: Snapshots, id: string): Promise<Snapshot> =>

@@ -71,7 +71,7 @@ export async function forkRun(
   flags: RunFlags,
   host: Host,
 ): Promise<Finished | Refusal> {
-  const seed = await runSeed(runDir, moment, graph, flags, host);
+  const seed = await runSeed(runDir, moment, graph, flags, host, { runsDir: where.runsDir });
   const { note } = flags;
   if ('problems' in seed || note === undefined)
     return 'problems' in seed ? seed : live(where, seed, flags, host);

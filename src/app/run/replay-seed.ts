@@ -51,7 +51,7 @@ export async function replaySeed(
   const graph = stored === undefined ? undefined : withPrompts(manifest, stored, request.prompts ?? {});
   if (graph !== undefined && 'problems' in graph) return graph;
   const { forked_from: from } = manifest;
-  return runSeed(dir, moment, undefined, flags, host, {
+  const answers = {
     replayOf: {
       run_id: manifest.run_id,
       run_dir: dirname(manifest.workspace_path),
@@ -62,7 +62,8 @@ export async function replaySeed(
     },
     graph,
     isFork: request.from !== undefined,
-  });
+  };
+  return runSeed(dir, moment, undefined, flags, host, { answers });
 }
 
 /** The checkpoint right before the first execution to replay. */

@@ -9,7 +9,6 @@ import { buildsHistory, goalOf } from '../../core/pipeline.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { ForkedFrom, Manifest, ReplayOf } from '../../core/records/manifest.ts';
 import { momentText } from '../../core/records/names.ts';
-import { openHoldout, type SealedHoldout } from '../../holdout/mount.ts';
 import { lostText, storedText } from '../../run/inputs.ts';
 import type { Moment } from '../../run/moment.ts';
 import { openRun } from '../../run/open-run.ts';
@@ -21,8 +20,9 @@ import { storedGraphInPlace } from '../read-pipeline.ts';
 import { textsNamed } from '../texts-named.ts';
 import type { Host, RunFlags } from '../types.ts';
 import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
-import { copyRun, sealAgain } from './copy-run.ts';
+import { copyRun } from './copy-run.ts';
 import type { RunSeed } from './create.ts';
+import { type ForkHoldout, holdoutOfFork, sealForFork } from './fork-holdout.ts';
 import { missingNext } from './nodes-ahead.ts';
 import { withAttributes } from './set-attributes.ts';
 import type { RunTerms } from './terms.ts';
@@ -36,14 +36,14 @@ export type RecordedAnswers = {
   readonly isFork: boolean;
 };
 
-/** The run in `runDir` up to the checkpoint `moment`; `graph` replaces its pipeline. */
+/** The run in `runDir` up to the checkpoint `moment`; `graph` replaces its pipeline. `runsDir`: of the new run. */
 export async function runSeed(
   runDir: string,
   moment: Moment,
   graph: Graph | undefined,
   flags: RunFlags,
   host: Host,
-  answers?: RecordedAnswers,
+  { answers, runsDir }: { readonly answers?: RecordedAnswers; readonly runsDir?: string },
 ): Promise<RunSeed | Refusal> {
   const { cwd, env } = host;
   const reader = openRun(runDir);
@@ -67,13 +67,17 @@ export async function runSeed(
   if (unforkable !== undefined) return unforkable;
   const inputs = await inputsOf(old, runDir, graph, current, flags, cwd);
   if ('problems' in inputs) return inputs;
-  const opened = await openHoldout(resolve(runDir), old, env);
-  if ('problems' in opened) return opened;
   const history = reader.history();
   if (!history.ok) return refused('run-files', history.why);
-  const { sealed } = opened;
   const from = { old, runDir: resolve(runDir), moment, history, answers };
-  const prefix: Prefix = { ...from, inputs, graph, set, current, flags, cwd, env, sealed };
+  const sealed = await holdoutOfFork(
+    { ...from, graph: current, ...snapshotsAt(moment) },
+    flags.holdout_from,
+    { cwd, env, runsDirs: [...new Set([dirname(from.runDir), runsDir ?? dirname(from.runDir)])] },
+  );
+  if ('problems' in sealed) return sealed;
+  const { holdout } = sealed;
+  const prefix: Prefix = { ...from, inputs, graph, set, current, flags, cwd, env, holdout };
   for (const { message, place } of changed.warnings) host.log('warn', placedMessage(message, place));
   for (const message of idleSettings(set, moment)) host.log('warn', message);
   const dropped =
@@ -91,7 +95,7 @@ export async function runSeed(
     offline: answers !== undefined && !answers.replayOf.live,
     code: 'snapshots',
     workdir: old.original_workdir,
-    holdout: old.holdout,
+    holdout,
     keep: {},
     // Before the beginning of a forked run the workspace may have texts that were changed for it.
     isNew: newTexts(old, inputs, isFork(answers) && moment.records.length <= (old.forked_from?.seq ?? 0)),
@@ -114,7 +118,7 @@ type Prefix = {
   readonly flags: RunFlags;
   readonly cwd: string;
   readonly env: Host['env'];
-  readonly sealed: SealedHoldout | undefined;
+  readonly holdout: ForkHoldout | undefined;
 };
 
 /** A replay of a whole run begins where that one began: with its fork, if it was one. */
@@ -122,18 +126,16 @@ const isFork = (answers: RecordedAnswers | undefined): boolean => answers === un
 
 /** How the new run's directory is filled. */
 function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journal'> {
-  const { old, runDir, moment, history, answers, current, env, sealed } = prefix;
+  const { old, runDir, moment, history, answers, current, env, holdout } = prefix;
   const { records } = moment;
-  // In a branch the run's own workspace is that of before its branches began; theirs are made from the copied executions.
-  const snapshot =
-    moment.visit.branch === undefined ? moment.snapshot : (stateAfter(records).snapshot ?? moment.snapshot);
+  const { snapshot } = snapshotsAt(moment);
   const replayed = answers && { history, tools: answers.replayOf.run_tools !== true };
   return {
     async workspace(at, terms, texts) {
       const copied = await copyRun(runDir, at, { old, records, snapshot, texts, replayed, env });
       return 'problem' in copied ? copied : { ...copied, origin: originOf(prefix, terms) };
     },
-    seal: (at) => sealAgain(old, sealed, at.root, env),
+    seal: (at) => sealForFork(holdout, old, at, env),
     journal: (building, manifest, { snapshot: firstSnapshot, final }) =>
       writeCopiedJournal(
         {
@@ -149,12 +151,25 @@ function fillingOf(prefix: Prefix): Pick<RunSeed, 'workspace' | 'seal' | 'journa
   };
 }
 
+/** The workspace as the run began, and that of the new run. In a branch the run's own workspace is that of before its branches began;
+ *  theirs are made from the copied executions. */
+function snapshotsAt({ visit, snapshot, records }: Moment) {
+  const [first] = records;
+  return {
+    start: first?.type === 'Start' ? first.snapshot : snapshot,
+    snapshot: visit.branch === undefined ? snapshot : (stateAfter(records).snapshot ?? snapshot),
+  };
+}
+
 /** Where the new run comes from. */
 function originOf(prefix: Prefix, { facts }: RunTerms) {
   const { old, runDir, moment, answers, inputs, graph, flags, cwd } = prefix;
   const prompts = Object.keys(answers?.replayOf.prompts ?? {});
   const replaced = [...prompts.map((node) => `prompt ${node}`), ...prefix.set.map((name) => `set ${name}`)];
-  const changed = changesOf(old, facts, inputs, flags, { replaced, file: graph !== undefined });
+  const changed = [
+    ...changesOf(old, facts, inputs, flags, { replaced, file: graph !== undefined }),
+    ...(prefix.holdout?.isOther === true ? ['holdout'] : []),
+  ];
   const { records, before } = moment;
   const { node, visit } = moment.visit;
   const at = { node, visit, before, seq: records.length, sha256: hashOfRecords(records) };

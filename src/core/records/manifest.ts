@@ -50,7 +50,7 @@ export const forkedFromSchema = once(() =>
     changed: z
       .array(z.string())
       .describe(
-        'What differs from the forked run: pipeline, set NODE.ATTRIBUTE, var NAME, agent, script, model, …',
+        'What differs from the forked run: pipeline, set NODE.ATTRIBUTE, var NAME, agent, script, model, holdout, …',
       ),
     set: z
       .array(z.string())
