@@ -83,76 +83,69 @@ async function benched(name: string, options: Partial<Options>) {
 }
 const named = (report: Report, name: string) => report.cases.find((each) => each.name === name);
 
-test('every case has figures and targets; measured against itself, those of both and their ratio', async () => {
-  // The main job and an order take seconds each; whole runs elsewhere show that they work. The others wait for a clock, or
-  // are no other code.
-  const only = cases
-    .map(({ name }) => name)
-    .filter(
-      (name) =>
-        !['main-job', 'open-job', 'work-order', 'product-calls', 'pages', 'many-changes'].includes(name) &&
-        !['orders-ahead', 'large-graph', 'named-runs', 'idle-list'].includes(name),
-    )
-    .filter((name) => name !== 'sandbox' || hasSandbox);
-  const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
-  const { code, report, text, plot } = await benched('self', {
-    only: contests,
-    against: [process.execPath, cli],
-  });
+/** What each case measures. The main job and an order take seconds each; whole runs elsewhere show that they work. The others
+ *  that are missing wait for a clock, or are no other code. */
+const measured: Readonly<Record<string, readonly string[]>> = {
+  version: ['factory', 'node -e 0'],
+  verbs: ['factory', 'node -e 0'],
+  'one-node': ['factory', 'against'],
+  nodes: ['factory', "spawn('sh -c true')", 'no engine'],
+  sandbox: ['factory', 'bare bwrap'],
+  graph: ['factory', 'factory validate'],
+  'at-once': ['factory', 'against'],
+  branches: ['factory', 'one branch'],
+  'branch-files': ['factory'],
+  'many-nodes': ['factory', 'against'],
+  'long-run': ['factory'],
+  files: ['factory', 'sha256 pass'],
+  changes: ['factory', 'find -printf'],
+  copy: ['factory', 'against', 'cp -a'],
+  judged: ['factory', 'sha256 pass'],
+  clients: ['factory', 'no clients'],
+};
+const unmeasured = [
+  ...['main-job', 'open-job', 'work-order', 'product-calls', 'pages', 'many-changes'],
+  ...['orders-ahead', 'large-graph', 'named-runs', 'idle-list'],
+];
+const contests = ['one-node', 'at-once', 'many-nodes', 'copy'];
+
+test('every case is measured here, or it is said why not', () => {
+  const names = cases.map(({ name }) => name);
+  expect(names.filter((name) => !unmeasured.includes(name))).toEqual(Object.keys(measured));
+});
+
+/** What holds of each case that was measured. */
+function expectFigures(each: CaseResult, text: string) {
+  expect(each.failed).toEqual({});
+  expect(Object.keys(each.measured).sort()).toEqual([...(measured[each.name] ?? [])].sort());
+  for (const figures of Object.values(each.measured)) expect(figures).not.toEqual({});
+  for (const compared of each.compared) {
+    // So few nodes tell no growth.
+    if (/^cost of a last node|^the same /.test(compared.what)) {
+      expect(compared).not.toHaveProperty('value');
+      continue;
+    }
+    expect(compared.value?.values).toHaveLength(1);
+    expect(Number.isFinite(compared.value?.median)).toBe(true);
+    if (compared.limit !== undefined)
+      expect(compared.met).toBe((compared.value?.median ?? 0) <= compared.limit);
+    expect(text).toContain(compared.what);
+  }
+  expect(each.compared.some(({ what }) => what.endsWith(': factory / against'))).toBe(
+    contests.includes(each.name),
+  );
+}
+
+test('measured against itself, cases have figures of both, targets and their ratio', async () => {
+  const against = [process.execPath, cli];
+  const { code, report, text, plot } = await benched('self', { only: contests, against });
   expect(code).toBe(0);
-  const alone = await benched('alone', { only: only.filter((name) => !contests.includes(name)) });
-  expect(alone.code).toBe(0);
   expect(report).toMatchObject({
-    schema_version: 1,
-    interrupted: false,
-    quick: true,
-    against: [process.execPath, cli],
-    sizes: tiny,
+    ...{ schema_version: 1, interrupted: false, quick: true, against, sizes: tiny },
     machine: { node: process.version },
   });
-  const beside: Record<string, string[]> = {
-    version: ['factory', 'node -e 0'],
-    verbs: ['factory', 'node -e 0'],
-    'one-node': ['factory', 'against'],
-    nodes: ['factory', "spawn('sh -c true')", 'no engine'],
-    sandbox: ['factory', 'bare bwrap'],
-    graph: ['factory', 'factory validate'],
-    'at-once': ['factory', 'against'],
-    branches: ['factory', 'one branch'],
-    'branch-files': ['factory'],
-    'many-nodes': ['factory', 'against'],
-    'long-run': ['factory'],
-    files: ['factory', 'sha256 pass'],
-    changes: ['factory', 'find -printf'],
-    copy: ['factory', 'against', 'cp -a'],
-    judged: ['factory', 'sha256 pass'],
-    clients: ['factory', 'no clients'],
-  };
-  const inOrder = (names: readonly string[]) => Object.keys(beside).filter((name) => names.includes(name));
-  expect(report.cases.map(({ name }) => name)).toEqual(inOrder(contests));
-  expect(alone.report.cases.map(({ name }) => name)).toEqual(
-    inOrder(only).filter((name) => !contests.includes(name)),
-  );
-  for (const each of [...report.cases, ...alone.report.cases]) {
-    expect(each.failed).toEqual({});
-    expect(Object.keys(each.measured).sort()).toEqual(beside[each.name]?.sort());
-    for (const figures of Object.values(each.measured)) expect(figures).not.toEqual({});
-    for (const compared of each.compared) {
-      // So few nodes tell no growth.
-      if (/^cost of a last node|^the same /.test(compared.what)) {
-        expect(compared).not.toHaveProperty('value');
-        continue;
-      }
-      expect(compared.value?.values).toHaveLength(1);
-      expect(Number.isFinite(compared.value?.median)).toBe(true);
-      if (compared.limit !== undefined)
-        expect(compared.met).toBe((compared.value?.median ?? 0) <= compared.limit);
-      expect(text + alone.text).toContain(compared.what);
-    }
-    expect(each.compared.some(({ what }) => what.endsWith(': factory / against'))).toBe(
-      contests.includes(each.name),
-    );
-  }
+  expect(report.cases.map(({ name }) => name)).toEqual(contests);
+  for (const each of report.cases) expectFigures(each, text);
   const { wall_ms: ours } = named(report, 'one-node')?.measured['factory'] ?? {};
   const { wall_ms: theirs } = named(report, 'one-node')?.measured['against'] ?? {};
   const wall = named(report, 'one-node')?.compared.find(({ what }) => what === 'wall: factory / against');
@@ -163,6 +156,18 @@ test('every case has figures and targets; measured against itself, those of both
   expect(existsSync(plot)).toBe(false);
   expect(await readdir(scratch)).toEqual([]);
 });
+
+const alone = Object.keys(measured).filter((name) => !contests.includes(name));
+test.for(alone.filter((name) => name !== 'sandbox' || hasSandbox))(
+  'the case %s has figures and targets',
+  async (name) => {
+    const { code, report, text } = await benched(name, { only: [name] });
+    expect(code).toBe(0);
+    expect(report.cases.map((each) => each.name)).toEqual([name]);
+    for (const each of report.cases) expectFigures(each, text);
+    expect(await readdir(scratch)).toEqual([]);
+  },
+);
 
 test('a program that fails is reported with its last words, and ours is measured all the same', async () => {
   const against = ['sh', '-c', 'echo "no such thing: $1" >&2; exit 3', 'other'];
