@@ -189,13 +189,13 @@ function claims(make: Make): void {
   test('takes no job that is held, nor one that sleeps before its time', async () => {
     await using fleet = await make();
     const worker = await fleet.open('w');
-    const soon = within(fleet, 700);
     await submit(worker, [testJob('held')], 'held');
     await submit(worker, [testJob('far')], farOff);
-    await submit(worker, [testJob('soon', { priority: 1 })], { dueAt: soon.toISOString() });
     await submit(worker, [testJob('past', { priority: 2 })], { dueAt: '2020-01-01T00:00:00.000Z' });
-    expect(await states(worker)).toMatchObject({ held: 'held', far: 'later', soon: 'later' });
+    expect(await states(worker)).toMatchObject({ held: 'held', far: 'later' });
     expect(await claimed(worker)).toEqual(['past']);
+    const soon = within(fleet, 700);
+    await submit(worker, [testJob('soon', { priority: 1 })], { dueAt: soon.toISOString() });
     await fleet.until(soon);
     await submit(worker, [testJob('due')]);
     expect(await claimed(worker)).toEqual(['soon', 'due']);
