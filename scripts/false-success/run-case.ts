@@ -25,6 +25,7 @@ export type CaseHost = {
 };
 
 export async function runCase(row: CaseRow, setting: CaseSetting, host: CaseHost): Promise<CaseOutcome> {
+  await rm(host.folder, { recursive: true, force: true });
   await mkdir(host.folder, { recursive: true });
   const script = setting === 'plain' ? await plainScript(row, host) : join(row.folder, 'cheat.sh');
   const end = await box(

@@ -1,6 +1,6 @@
 /** The tables of cases: what each row says, and where its files are. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 
@@ -39,7 +39,7 @@ export type CaseRow = z.infer<typeof rowSchema> & {
 
 /** Reads the rows of tables (`.mjs` files with a default export, a list). Throws with the place of a wrong row. */
 export async function readTables(files: readonly string[]): Promise<CaseRow[]> {
-  const rows = (await Promise.all(files.map(readTable))).flat();
+  const rows = (await Promise.all(files.map((file) => readTable(resolve(file))))).flat();
   const twice = rows.find(({ id }, at) => rows.findIndex((other) => other.id === id) !== at);
   if (twice !== undefined)
     throw new Error(`case ${twice.id} is in the tables twice: give one of them another env`);
