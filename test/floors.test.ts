@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const belowApp = [
   ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'contents', 'lint', 'nodes', 'holdout'],
-  ...['fleet', 'scenarios', 'planner', 'builder', 'engine', 'verify'],
+  ...['fleet', 'mutants', 'scenarios', 'planner', 'builder', 'engine', 'verify'],
 ];
 
 /** Room → the rooms that it may import. A file directly in `src/` is a separate room. */
@@ -23,7 +23,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   nodes: ['platform', 'core'],
   holdout: ['workspace', 'run', 'platform', 'core'],
   fleet: ['run', 'platform', 'core'],
-  scenarios: ['platform', 'core'],
+  mutants: ['platform', 'core'],
+  scenarios: ['mutants', 'platform', 'core'],
   planner: ['platform', 'core'],
   builder: ['git', 'workspace', 'run', 'platform', 'core'],
   engine: ['fleet', 'holdout', 'workspace', 'run', 'dot', 'platform', 'core'],
