@@ -35,7 +35,7 @@ describe.skipIf(program === undefined)(program === undefined ? missing : 'Firefo
 
     await page.waitForSelector('.drawing [data-node="plan"]', { timeout: slow });
     expect(new URL(page.url()).pathname).toMatch(/^\/runs\/\w{26}$/);
-    await seen(page, 'scenarios 2 of 2', slow);
+    await seen(page, 'scenarios 4 of 4', slow);
     await click(page, '[role=tab][href*="evidence"]');
     await seen(page, 'bin/linkcheck.js');
     expect(reported).toEqual([]);

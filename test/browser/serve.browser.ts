@@ -33,7 +33,7 @@ inChromium('factory serve', (browser) => {
     await page.getByText('No connection to the server').waitFor(slow);
     await serve.start();
     await page.getByText('No connection to the server').waitFor({ ...slow, state: 'detached' });
-    await page.getByText('4 commits · proof holds · scenarios 2 of 2').waitFor(slow);
+    await page.getByText('4 commits · proof holds · scenarios 4 of 4').waitFor(slow);
     await eventsWithoutGap(page);
     await deliver(page, join(it.path, 'product'));
     expect(existsSync(join(it.path, 'product', 'bin', 'linkcheck.js'))).toBe(true);
@@ -42,7 +42,7 @@ inChromium('factory serve', (browser) => {
     await page.keyboard.press('r');
     await page.getByText('1 run', { exact: true }).waitFor();
     await page.getByRole('link', { name: /completed: 4 commits/ }).click();
-    await page.getByRole('complementary').getByText('4 of 4').waitFor();
+    await page.getByRole('complementary').getByText('4 of 4', { exact: true }).waitFor();
   });
 
   test('a page whose token is not valid any more reports it, and continues with the new one', async () => {

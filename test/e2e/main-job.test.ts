@@ -43,10 +43,10 @@ test('without a key: the spec becomes verified commits, with a revision, two rol
   const judged = await it.json('.factory/runs/r1/judge/status.json');
   expect(judged).toMatchObject({
     outcome: 'success',
-    notes: '2 of 2 scenarios pass, floor held, product and scenario shared one user',
+    notes: '4 of 4 scenarios pass, floor held, product and scenario shared one user',
   });
   expect(await it.json('.factory/runs/r1/manifest.json')).toMatchObject({
-    holdout: { from: join(root, 'examples/linkcheck/scenarios'), paths: ['scripts/scenarios'], files: 2 },
+    holdout: { from: join(root, 'examples/linkcheck/scenarios'), paths: ['scripts/scenarios'], files: 4 },
   });
   expect(events[0]).toMatchObject({ type: 'PipelineStarted', agent: expect.stringContaining('scripted') });
   const reasons = events.filter((r) => r['type'] === 'StageFailed').map((r) => String(r['failure_reason']));

@@ -7,8 +7,13 @@ import { parseProposal } from '../../src/builder/proposal.ts';
 import { cleanEnv, type Home, home, root } from '../support/cli.ts';
 
 const example = join(root, 'examples/linkcheck');
-const pair = ['linkcheck_user_scenarios.sh', 'linkcheck_component_checks.sh'] as const;
-type Script = (typeof pair)[number];
+const suite = [
+  'linkcheck_user_scenarios.sh',
+  'linkcheck_component_checks.sh',
+  'linkcheck_markdown_user_scenarios.sh',
+  'linkcheck_command_user_scenarios.sh',
+] as const;
+type Script = (typeof suite)[number];
 
 let it: Home;
 
@@ -37,7 +42,7 @@ const judge = (script: Script, app: string, mode: string) =>
     reject: false,
   });
 
-test.concurrent.for(pair)(
+test.concurrent.for(suite)(
   '%s passes by itself, without a product, and on the right product',
   async (script, { expect }) => {
     const selftest = await judge(script, 'nowhere', 'selftest');
@@ -55,17 +60,33 @@ const mutants: readonly (readonly [string, string, string, string, Script, RegEx
     'src/check.js',
     'anchors.get(place).has(fragment)',
     'true',
-    pair[0],
+    suite[0],
     /not reported[\s\S]*#nowhere/,
   ],
-  ['always exits with 0', 'bin/linkcheck.js', '? 1 : 0', '? 0 : 0', pair[0], /expected: 1\n {2}observed: 0/],
+  ['always exits with 0', 'bin/linkcheck.js', '? 1 : 0', '? 0 : 0', suite[0], /expected: 1\n {2}observed: 0/],
   [
     'needs a package',
     'package.json',
     '"type":',
     '"dependencies": { "left": "1" }, "type":',
-    pair[1],
+    suite[1],
     /no dependencies[\s\S]*needs left/,
+  ],
+  [
+    'ends a fence at any fence',
+    'src/markdown.js',
+    'marks.startsWith(open)',
+    "marks !== ''",
+    suite[2],
+    /nothing\n {2}observed: pages\/code\.md:\d+: no such file: never-behind-/,
+  ],
+  [
+    'shows where in its program a message arose',
+    'bin/linkcheck.js',
+    'expected ? error.message : error.stack',
+    'error.stack',
+    suite[3],
+    /a message, not where in the program it arose/,
   ],
 ];
 
@@ -85,11 +106,11 @@ test.concurrent.for(mutants)(
 
 test('each has a canary, so that a leak can be found', async () => {
   const marks = await Promise.all(
-    pair.map(
+    suite.map(
       async (script) =>
         /^# (canary: \S{20,})$/m.exec(await readFile(join(example, 'scenarios', script), 'utf8'))?.[1],
     ),
   );
-  expect(new Set(marks).size).toBe(2);
+  expect(new Set(marks).size).toBe(suite.length);
   expect(marks).not.toContain(undefined);
 });
