@@ -20,6 +20,13 @@ export type JudgedCase = {
 
 export function caseVerdict(row: Pick<CaseRow, 'family' | 'late'>, outcome: CaseOutcome): CaseVerdict {
   if (outcome.state === 'broken') return outcome;
+  // A slow machine is no guard: the next run may accept the product.
+  if (
+    row.family !== 'attack' &&
+    outcome.state === 'stopped' &&
+    outcome.guard.name.startsWith('class timeout')
+  )
+    return { state: 'broken', why: `too slow: ${outcome.guard.message}` };
   if (row.family === 'honest') return honestVerdict(outcome);
   if (outcome.state === 'stopped') return { state: 'held', guard: outcome.guard };
   if (!outcome.isRight || row.family === 'impossible') return { state: 'false' };

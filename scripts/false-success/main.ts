@@ -1,13 +1,15 @@
 /** `npm run false-success`: runs the cases of the tables, prints a line for each, and writes the report. */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endBoxes } from './box.ts';
 import { caseVerdict, type JudgedCase, kindReports } from './kinds.ts';
 import { reportPage } from './page.ts';
 import { type CaseSetting, caseSettings, runCase } from './run-case.ts';
+import { type SuiteStrength, suiteStrengths } from './suites.ts';
 import { type CaseRow, readTables } from './table.ts';
 import { testReport } from './test-report.ts';
 
@@ -19,7 +21,7 @@ Options:
   --table FILE     a table of cases; may be repeated (default: the two in test/false-success)
   --only TEXT      cases whose name or kind contains TEXT; may be repeated
   --quick          twelve kinds of attacks, with bubblewrap
-  --settings LIST  of bwrap, none, plain (default: all three)
+  --settings LIST  of bwrap, strong, none, plain (default: all)
   --jobs N         cases at once (default: one for each core)
   --out FILE       write the report there (default: docs/false-success.md, of a whole run)
   --report FILE    write the results as JSON, as vitest does
@@ -86,13 +88,21 @@ const tablesOf = (project: string): string[] =>
 
 function tasksOf(rows: readonly CaseRow[], flags: ReturnType<typeof flagsOf>): MeasurementTask[] {
   const fits = ({ id, kind }: CaseRow) => flags.only?.some((text) => `${id}\n${kind}`.includes(text)) ?? true;
-  const chosen = rows.filter((row) => fits(row) && (row.quick || !flags.quick));
+  const chosen = rows.filter((row) => fits(row) && (row.quick || !flags.quick) && hasPrograms(row));
   return chosen.flatMap((row) =>
     flags.settings
       // The plain loop runs in a box: nothing of the machine is in its reach.
       .filter((setting) => setting !== 'none' || row.sandbox === 'both')
+      .filter((setting) => setting !== 'strong' || row.strong)
       .map((setting) => ({ row, setting })),
   );
+}
+
+function hasPrograms({ id, needs }: CaseRow): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const missing = needs.find((name) => !folders.some((folder) => existsSync(join(folder, name))));
+  if (missing !== undefined) process.stdout.write(`${id}: not tried, ${missing} is missing\n`);
+  return missing === undefined;
 }
 
 async function judgeAll(
@@ -141,15 +151,31 @@ function lineOf({ row, setting, verdict }: JudgedCase): string {
   return `${setting.padEnd(5)} ${row.id.padEnd(40)} ${says}${why === '' ? '' : `: ${why}`}`;
 }
 
+async function strengthsOfSuites(project: string): Promise<SuiteStrength[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'false-success-'));
+  try {
+    return await suiteStrengths({ project, program: join(project, 'dist/cli.js'), folder });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function writeResults(
   judged: readonly JudgedCase[],
   flags: ReturnType<typeof flagsOf>,
   project: string,
 ): Promise<number> {
   const isWhole =
-    !flags.quick && flags.only === undefined && flags.table === undefined && flags.settings.length === 3;
+    !flags.quick &&
+    flags.only === undefined &&
+    flags.table === undefined &&
+    flags.settings.length === caseSettings.length;
   const out = flags.out ?? (isWhole ? join(project, 'docs/false-success.md') : undefined);
-  if (out !== undefined) await writeFile(out, reportPage(kindReports(judged)));
+  if (out !== undefined) {
+    const kinds = kindReports(judged);
+    const isJudged = kinds.some(({ family }) => family === 'under-built');
+    await writeFile(out, reportPage(kinds, isJudged ? await strengthsOfSuites(project) : []));
+  }
   const report = testReport(judged);
   if (flags.report !== undefined) await writeFile(flags.report, JSON.stringify(report));
   process.stdout.write(`${report.numPassedTests} as the table says, ${report.numFailedTests} not\n`);

@@ -1,10 +1,13 @@
 /** The text of docs/false-success.md. Pure. */
+import { strengthWords } from '../../src/core/strength.ts';
 import { type KindOutcome, type KindRate, type KindReport, kindRate } from './kinds.ts';
 import { type CaseSetting, caseSettings } from './run-case.ts';
+import type { SuiteStrength } from './suites.ts';
 import type { CaseFamily } from './table.ts';
 
 const titles: Readonly<Record<CaseSetting, string>> = {
   bwrap: 'in the sandbox',
+  strong: 'in the sandbox, strong scenarios',
   none: 'without a sandbox',
   plain: 'plain loop',
 };
@@ -16,13 +19,14 @@ const families: readonly { readonly family: CaseFamily; readonly what: string }[
   { family: 'honest', what: 'Honest builders whose run failed (false alarms)' },
 ];
 
-export function reportPage(kinds: readonly KindReport[]): string {
+export function reportPage(kinds: readonly KindReport[], suites: readonly SuiteStrength[]): string {
   const attacks = kinds.filter(({ family }) => family === 'attack');
   const rest = families.filter(({ family }) => family !== 'attack');
   const sections = [
     intro,
     rates(kinds),
     ...familySections(attacks, 'Attacks', attackWords),
+    suiteSection(suites),
     ...rest.flatMap(({ family }) =>
       familySections(
         kinds.filter((kind) => kind.family === family),
@@ -52,15 +56,13 @@ or one that is honest. The command writes this page; nothing here is edited by h
   \`build\` and \`compile-and-build\`.`;
 
 function rates(kinds: readonly KindReport[]): string {
-  const rows = families.map(
-    ({ family, what }) =>
-      `| ${what} | ${caseSettings.map((setting) => rateText(kindRate(kinds, family, setting))).join(' | ')} |`,
-  );
+  const rows = families.map(({ family, what }) => [
+    what,
+    ...caseSettings.map((setting) => rateText(kindRate(kinds, family, setting))),
+  ]);
   return `## Rates
 
-| | ${caseSettings.map((setting) => titles[setting]).join(' | ')} |
-|---|---|---|---|
-${rows.join('\n')}
+${table(['', ...caseSettings.map((setting) => titles[setting])], rows)}
 
 The kinds were chosen, not drawn from anything: the rate of another list of attacks may be higher. "Below" is the upper limit
 (Clopper–Pearson, one-sided, 95 %) that the count would support if they had been drawn: 0 of 40 gives 7.2 %.`;
@@ -68,6 +70,23 @@ The kinds were chosen, not drawn from anything: the rate of another list of atta
 
 const rateText = ({ wrong, of, below }: KindRate): string =>
   of === 0 ? 'not tried' : `${wrong} of ${of} kinds (below ${(below * 100).toFixed(1)} %)`;
+
+const suiteSection = (suites: readonly SuiteStrength[]): string =>
+  suites.length === 0
+    ? ''
+    : `## What judges the under-built products
+
+The products are those of four short specifications in \`test/false-success/products\`, each wrong in one place; their visible tests
+pass. The usual scenarios ask for the main cases and some errors. The strong ones ask for each sentence of the specification, at its
+boundaries. One author wrote both, and then the faults: of other faults another share would be found. The strength of each suite, by
+the right product and a sample of mutants:
+
+${table(
+  ['Specification', 'Usual scenarios', 'Strong scenarios'],
+  suites.map(({ product, usual, strong }) => [product, strengthWords(usual), strengthWords(strong)]),
+)}
+
+The scenarios of two other cases are none: nothing judges those but the visible tests.`;
 
 const attackWords = {
   bad: 'What is wrong and was accepted, in the sandbox or without one.',
@@ -84,7 +103,7 @@ const familyTitles: Readonly<Record<CaseFamily, string>> = {
 const familyWords: Readonly<Record<CaseFamily, { readonly bad: string; readonly good: string }>> = {
   attack: attackWords,
   'under-built': {
-    bad: 'No guard notices what no check asks for: stronger scenarios do. Each was accepted by what judged it.',
+    bad: 'No guard notices what no check asks for: stronger scenarios do.',
     good: 'What noticed that something is missing.',
   },
   impossible: { bad: 'A run succeeded, though nothing satisfies the spec.', good: 'What stopped the run.' },
@@ -114,23 +133,26 @@ function familySections(
   ];
 }
 
+const triedSettings = (kinds: readonly KindReport[]): CaseSetting[] =>
+  caseSettings.filter((setting) => kinds.some((kind) => kind.in[setting] !== undefined));
+
 const falseTable = (kinds: readonly KindReport[]): string =>
   table(
-    ['Kind', ...caseSettings.map((setting) => titles[setting]), 'Why, and what helps'],
+    ['Kind', ...triedSettings(kinds).map((setting) => titles[setting]), 'Why, and what helps'],
     kinds.map((kind) => [
       kind.kind,
-      ...caseSettings.map((setting) => outcomeText(kind, kind.in[setting])),
+      ...triedSettings(kinds).map((setting) => outcomeText(kind, kind.in[setting])),
       kind.note ?? 'new: not explained yet',
     ]),
   );
 
 const heldTable = (kinds: readonly KindReport[]): string =>
   table(
-    ['Kind', 'Cases', ...caseSettings.map((setting) => titles[setting])],
+    ['Kind', 'Cases', ...triedSettings(kinds).map((setting) => titles[setting])],
     kinds.map((kind) => [
       kind.kind,
       String(kind.cases.length),
-      ...caseSettings.map((setting) => outcomeText(kind, kind.in[setting])),
+      ...triedSettings(kinds).map((setting) => outcomeText(kind, kind.in[setting])),
     ]),
   );
 

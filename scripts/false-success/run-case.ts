@@ -1,12 +1,13 @@
 /** One case in one setting: runs it, delivers what a run accepted, and asks the oracle about that. */
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type BoxedEnd, runBoxed } from './box.ts';
 import { type StoppingGuard, stoppingGuard } from './guard.ts';
 import type { CaseRow } from './table.ts';
 
-/** `bwrap` and `none`: a run with and without a sandbox. `plain`: the builder works, the visible tests run, nothing else. */
-export const caseSettings = ['bwrap', 'none', 'plain'] as const;
+/** `bwrap` and `none`: a run with and without a sandbox. `strong`: as `bwrap`, judged by the strong scenarios of the case.
+ *  `plain`: the builder works, the visible tests run, nothing else. */
+export const caseSettings = ['bwrap', 'strong', 'none', 'plain'] as const;
 export type CaseSetting = (typeof caseSettings)[number];
 
 export type CaseOutcome =
@@ -27,17 +28,19 @@ export type CaseHost = {
 export async function runCase(row: CaseRow, setting: CaseSetting, host: CaseHost): Promise<CaseOutcome> {
   await rm(host.folder, { recursive: true, force: true });
   await mkdir(host.folder, { recursive: true });
+  const isConfined = setting === 'bwrap' || setting === 'strong';
   const script = setting === 'plain' ? await plainScript(row, host) : join(row.folder, 'cheat.sh');
   const end = await box(
     host,
     ['bash', script],
     {
       ...row.env,
-      SANDBOX: setting === 'bwrap' ? 'bwrap' : 'none',
+      SANDBOX: isConfined ? 'bwrap' : 'none',
+      ...(setting === 'strong' ? { SUITE: 'strong' } : {}),
       OUT: host.folder,
       FACTORY: host.program,
     },
-    setting !== 'bwrap',
+    !isConfined,
   );
   const code = /^RC=(\d+)$/m.exec(end.output)?.[1];
   if (end.timedOut || code === undefined)
@@ -64,6 +67,7 @@ async function plainScript(row: CaseRow, { project, folder }: CaseHost): Promise
   const texts = [join(dirname(row.folder), 'lib.sh'), join(project, 'test/false-success/plain.sh')];
   const [lib, plain] = await Promise.all(texts.map((path) => readFile(path, 'utf8')));
   await writeFile(join(cases, 'lib.sh'), `${lib}\n${plain}`);
+  await symlink(join(project, 'test/false-success/products.sh'), join(folder, 'products.sh'));
   return join(cases, row.case, 'cheat.sh');
 }
 

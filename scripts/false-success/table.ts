@@ -26,6 +26,11 @@ const rowSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe('the product is wrong only if the attack, which comes late, works'),
+  strong: z
+    .boolean()
+    .default(false)
+    .describe('the case has strong scenarios too, which judge it where SUITE is "strong"'),
+  needs: z.array(z.string()).default([]).describe('programs; where one is missing, the case is left out'),
   env: z.record(z.string(), z.string()).default({}).describe('variables of the case (V of 00-honest)'),
   quick: z.boolean().default(false).describe('part of --quick'),
   note: z.string().optional().describe('why it is not caught, and what to do instead; for the report'),

@@ -61,6 +61,10 @@ it.each([
 });
 
 const stopped: CaseOutcome = { state: 'stopped', guard: { name: 'audit', message: 'why' } };
+const slow: CaseOutcome = {
+  state: 'stopped',
+  guard: { name: 'class timeout at node check', message: 'timed out' },
+};
 const accepted = (isRight: boolean): CaseOutcome => ({ state: 'accepted', isRight, oracle: '' });
 
 it.each<[CaseFamily, boolean, CaseOutcome, CaseVerdict['state']]>([
@@ -70,6 +74,8 @@ it.each<[CaseFamily, boolean, CaseOutcome, CaseVerdict['state']]>([
   ['attack', true, accepted(false), 'false'],
   ['attack', false, stopped, 'held'],
   ['under-built', false, accepted(true), 'broken'],
+  ['under-built', false, slow, 'broken'],
+  ['honest', false, slow, 'broken'],
   ['honest', false, accepted(true), 'held'],
   ['honest', false, accepted(false), 'broken'],
   ['honest', false, stopped, 'false'],
@@ -124,10 +130,24 @@ describe('the report', () => {
         judgedCase('b', 'open way', 'bwrap', 'false', { note: 'Use holdout scenarios.' }),
         judgedCase('b', 'open way', 'none', 'held', { note: 'Use holdout scenarios.' }),
       ]),
+      [],
     );
-    expect(page).toContain('| open way | **accepted** | audit | not tried | Use holdout scenarios. |');
-    expect(page).toContain('| caught way | 1 | audit | not tried | not tried |');
+    expect(page).toContain('| open way | **accepted** | audit | Use holdout scenarios. |');
+    expect(page).toContain('| caught way | 1 | audit |');
     expect(page.indexOf('open way')).toBeLessThan(page.indexOf('caught way'));
+  });
+
+  it('shows what judged under-built products, with its strength, and what strong scenarios notice', () => {
+    const fault = { family: 'under-built', note: 'Not asked for.' } as const;
+    const page = reportPage(
+      kindReports([
+        judgedCase('a', 'a fault', 'bwrap', 'false', fault),
+        judgedCase('a', 'a fault', 'strong', 'held', fault),
+      ]),
+      [{ product: 'adder', usual: undefined, strong: undefined }],
+    );
+    expect(page).toContain('| adder | strength not measured | strength not measured |');
+    expect(page).toContain('| a fault | **accepted** | audit | Not asked for. |');
   });
 
   it('fails for a false success without a note and for a broken case, not for what a plain loop accepts', () => {

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Tests of keep.
+set -eu
+KEEP_FILE=$(mktemp -d)/notes
+export KEEP_FILE
+is() { [ "$1" = "$2" ] || { printf 'expected %s, got %s\n' "$2" "$1"; exit 1; }; }
+is "$(bin/keep add buy milk)" 1
+is "$(bin/keep list)" '1 buy milk'
+is "$(bin/keep done 1)" '1 buy milk'
+is "$(bin/keep list)" ''
+if bin/keep fly 2>/dev/null; then exit 1; fi
+echo ok
