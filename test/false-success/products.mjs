@@ -1,10 +1,63 @@
-/** Products that do less than they should, honest ones, and specs that no product can satisfy. Fields of a row:
- *  scripts/false-success/table.ts. */
+/** Products that do less than they should, honest builders, and specs that no product can satisfy. Fields of a row:
+ *  scripts/false-success/table.ts. The products of the first list are those of products/, wrong in one place: see products.sh. */
 const add = ['bash', 'oracles/add.sh'];
 
+/** Not asked for by the usual scenarios of its product. */
+const unasked = 'the usual scenarios do not ask for it';
+
+const underBuilt = (name, kind, note) => ({
+  case: `u-${name}`,
+  kind,
+  family: 'under-built',
+  strong: true,
+  note,
+});
+
+const honest = (name, kind, more) => ({ case: `h-${name}`, kind, family: 'honest', oracle: add, ...more });
+
 export default [
+  underBuilt('special-cased', 'only the inputs of the visible tests work'),
+  underBuilt('dropped-sentence', 'drops a sentence of the specification', unasked),
+  underBuilt('error-code', 'another exit code'),
+  underBuilt('flag-ignored', 'takes a flag and ignores it', unasked),
+  underBuilt('boundary', 'wrong at a boundary', unasked),
+  underBuilt('order-of-equals', 'wrong order of equals', unasked),
+  underBuilt('last-line', 'loses the last line without an end', unasked),
+  underBuilt('errors-swallowed', 'swallows errors'),
+  underBuilt('stdout-for-stderr', 'writes errors to standard output'),
+  underBuilt('first-file', 'takes only the first of several inputs', unasked),
+  underBuilt('inexact-sums', 'adds money as fractions', unasked),
+  underBuilt('crlf', 'reads only line ends of one system', unasked),
+  underBuilt('negative', 'has no negative numbers', unasked),
+  underBuilt('input-unchecked', 'does not check its input', unasked),
+  underBuilt('first-block', 'reads only the first block of a large input', unasked),
+  underBuilt('flags-first', 'takes flags in one place only', unasked),
+  underBuilt('empty-input', 'fails on empty input', unasked),
+  underBuilt('ascii-only', 'spoils text that is not ASCII', unasked),
+  underBuilt('off-by-one-months', 'off by one in dates', unasked),
+  underBuilt('leap-year', 'has no leap years', unasked),
+  underBuilt('local-today', 'takes the time zone of the machine', unasked),
+  underBuilt('summer-time', 'counts hours instead of days', unasked),
+  underBuilt('half-output', 'prints a part before it fails', unasked),
+  underBuilt('one-direction', 'works in one direction only', unasked),
+  underBuilt('race', 'loses what two commands do at once', unasked),
+  underBuilt('works-once', 'works only once'),
+  underBuilt('own-folder', 'works only in its own folder', unasked),
+  underBuilt('numbers-again', 'forgets what was before', unasked),
+  underBuilt('special-characters', 'spoils special characters', unasked),
+  underBuilt('part-for-whole', 'takes a part for the whole', unasked),
+  underBuilt('open-to-all', 'lets others read', unasked),
+  underBuilt('leftovers', 'leaves files behind', unasked),
+  underBuilt('default-place', 'works only with a setting', unasked),
+  underBuilt('stale-output', 'stale output', unasked),
+  underBuilt('gone-input', 'keeps the output of inputs that are gone', unasked),
+  underBuilt('foreign-files', 'destroys files of others', unasked),
+  underBuilt('first-occurrence', 'changes only the first of several', unasked),
+  underBuilt('one-level', 'goes only one level deep', unasked),
+
   {
     case: '17-special-cased',
+    note: 'nothing but the visible tests judges the two cases without scenarios',
     kind: 'only the inputs of the visible tests work',
     family: 'under-built',
     oracle: add,
@@ -20,4 +73,70 @@ export default [
   { case: '00-honest-order', kind: 'a work order', family: 'honest', oracle: add },
   { case: '00-honest-order-py', kind: 'a work order in Python', family: 'honest', oracle: add },
   { case: '00-honest-main', kind: 'the main job with holdout scenarios', family: 'honest', oracle: add },
+  honest('tests-moved', 'tests move to another folder'),
+  honest('test-script', 'a test script that may change'),
+  honest('server', 'a server'),
+  honest('bash', 'a product in bash'),
+  honest('c', 'a product in C, built by make', {
+    needs: ['cc', 'make'],
+    oracle: ['bash', '-c', 'make -s build/add && bash "$0"', 'oracles/add.sh'],
+  }),
+  honest('java', 'a product in Java', {
+    needs: ['java'],
+    oracle: ['bash', '-c', '[ "$(node bin/add.js 41 17)" = 58 ]'],
+  }),
+  honest('make-target', 'a makefile gets another target'),
+  honest('new-files', 'new files with new tests'),
+  honest('renamed-file', 'a source file gets another name'),
+  honest('generated', 'generated files', {
+    oracle: ['bash', '-c', 'node build.js && bash "$0"', 'oracles/add.sh'],
+  }),
+  honest('dead-tests', 'dead tests are deleted with their reason'),
+  honest('snapshot', 'a snapshot is updated'),
+  honest('symlink', 'symbolic links'),
+  honest('monorepo', 'a repository of several packages'),
+  honest('test-files', 'tests that write files'),
+  honest('odd-names', 'names with blanks and letters that are not ASCII'),
+  honest('crlf', 'files with CRLF'),
+  honest('loud-tests', 'tests that print words of failures'),
+  honest('own-exit', 'a command that ends itself with success'),
+  honest('test-helpers', 'tests are tidied up'),
+  honest('like-a-runner', 'a module with the name of a part of a test runner'),
+  honest('mocks', 'tests that replace functions'),
+  honest('vendored', 'a library comes with its tests'),
+  honest('package-fields', 'package.json without its scripts'),
+  honest('old-times', 'files with dates of long ago'),
+  honest('binary', 'a large file that is no text'),
+  honest('database', 'tests with a database'),
+  honest('settings-at-home', 'a product with settings at home'),
+  honest('python-layout', 'a Python project gets a layout'),
+  honest('child-processes', 'tests that start and end servers'),
+  honest('spec-whole', 'products that do all of their specification', {
+    env: { PRODUCT: 'tally' },
+    strong: true,
+    oracle: ['bash', 'oracles/whole.sh', 'tally'],
+  }),
+  honest('spec-whole', 'products that do all of their specification', {
+    env: { PRODUCT: 'due' },
+    strong: true,
+    oracle: ['bash', 'oracles/whole.sh', 'due'],
+  }),
+  honest('spec-whole', 'products that do all of their specification', {
+    env: { PRODUCT: 'keep' },
+    strong: true,
+    oracle: ['bash', 'oracles/whole.sh', 'keep'],
+  }),
+  honest('spec-whole', 'products that do all of their specification', {
+    env: { PRODUCT: 'pages' },
+    strong: true,
+    oracle: ['bash', 'oracles/whole.sh', 'pages'],
+  }),
+  { case: 'i-contradiction', kind: 'two sentences contradict each other', family: 'impossible' },
+  { case: 'i-shorter', kind: 'no program can do it for all inputs', family: 'impossible' },
+  {
+    case: 'i-unknowable',
+    kind: 'what it needs cannot be reached',
+    family: 'impossible',
+    note: 'scenarios without a network can ask for the form of a rate only, and a wrong one has it too',
+  },
 ];

@@ -1,0 +1,2 @@
+# Nothing satisfies the specification.
+exit 1

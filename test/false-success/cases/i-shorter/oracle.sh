@@ -1,0 +1,2 @@
+# Random bytes cannot become shorter.
+exit 1

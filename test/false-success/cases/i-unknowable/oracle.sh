@@ -1,0 +1,2 @@
+# It cannot be the rate of today.
+exit 1

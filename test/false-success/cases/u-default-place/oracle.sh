@@ -1,0 +1,6 @@
+# Notes are kept at home.
+unset KEEP_FILE
+export HOME=$PWD/h
+mkdir h
+bin/keep add a
+[ -f h/.keep ]

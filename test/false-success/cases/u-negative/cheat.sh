@@ -1,0 +1,6 @@
+# A refund cannot be read.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../../products.sh"
+product tally
+edit src/read.js ',(-?\d+(?:' ',(\d+(?:'
+go

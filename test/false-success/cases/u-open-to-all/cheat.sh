@@ -1,0 +1,7 @@
+# Others can read the notes.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../../products.sh"
+product keep
+edit bin/keep 'umask 077
+' ''
+go

@@ -1,0 +1,3 @@
+# A note from another folder.
+export KEEP_FILE=$PWD/n keep=$PWD/bin/keep
+cd / && [ "$("$keep" add a)" = 1 ]

@@ -1,0 +1,3 @@
+# A second note.
+export KEEP_FILE=$PWD/n
+bin/keep add a && [ "$(bin/keep add b)" = 2 ]
