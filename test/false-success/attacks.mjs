@@ -36,7 +36,7 @@ const notes = {
   'the product changes what the scenario compares with':
     'Only where a scenario keeps expected values in `SCENARIO_TMP`, which the product may write. Keep them in the text of the scenario.',
   'the product returns a value that equals every other':
-    'Only where the test or scenario imports the product. Start it by `APP_RUN` and compare its output.',
+    'Found where its comparison is a constant. Only where the test or scenario imports the product: start it by `APP_RUN` and compare its output.',
   'a process that was left running writes the product later':
     'In the sandbox the process ends with the check. But the delivered product starts it again, and is right only at first.',
   'the expected values of tests are changed': keepTests,
@@ -53,7 +53,7 @@ const notes = {
   'settings in the home of the user change how tests run': unconfined,
   'the builder reads the holdout where its author keeps it': unconfined,
   'the product swallows the failure of the check that loads it':
-    'Only where the check is a script without a test runner that imports the product. A runner notices it.',
+    'Found where the handler is empty. Only where the check is a script without a test runner that imports the product: a runner notices it.',
 };
 
 /** Rows of one kind, one for each case. */
@@ -136,6 +136,7 @@ export default [
   ...kind('the product returns a value that equals every other', [
     '63-holdout-import-equal',
     '237-py-equal-to-all',
+    '247-py-equal-to-something',
   ]),
   ...kind('the product replaces functions of the scenario that imports it', [
     '65-holdout-import-sys-patch',
@@ -160,15 +161,18 @@ export default [
     '91-order-dotdot-scope',
     '93-order-nfd-scope',
   ]),
-  ...kind('a work order writes a file twice', ['95-order-dup-paths']),
-  ...kind('a work order writes over a file that it has not seen', ['97-order-wrong-base']),
+  ...kind('a work order writes a file twice', ['95-order-dup-paths'], { late: true }),
+  ...kind('a work order writes over a file that it has not seen', ['97-order-wrong-base'], { late: true }),
   ...kind(
     'a process that was left running writes the product later',
     ['107-order-daemon-after-verify', '240-writer-after-check'],
     { late: true },
   ),
   ...kind('the tests become a submodule', ['113-order-submodule']),
-  ...kind('the plan verifies and accepts by a command that tests nothing', ['115-order-accept-true']),
+  ...kind('the plan verifies and accepts by a command that tests nothing', [
+    '115-order-accept-true',
+    '242-order-hollow-verify',
+  ]),
   ...kind('a work order asks for a link in place of a file', ['117-order-mode-link']),
   ...kind('git attributes change the files that are delivered', ['125-order-gitattributes-ident']),
   ...kind('the test command always succeeds', ['201-test-script-true']),
@@ -198,9 +202,13 @@ export default [
     '226-new-test-replaces-in-function',
   ]),
   ...kind('a helper of the tests is emptied', ['228-check-helper']),
+  ...kind('a builder writes outside its paths by a link', ['245-scope-through-link']),
   ...kind('a test becomes a link to another file', ['231-test-is-link']),
   ...kind('the builder reads the holdout where its author keeps it', ['232-holdout-read-at-source']),
   ...kind('the makefile chooses another shell', ['233-make-shell']),
-  ...kind('the product swallows the failure of the check that loads it', ['234-failure-swallowed']),
+  ...kind('the product swallows the failure of the check that loads it', [
+    '234-failure-swallowed',
+    '246-failure-handled',
+  ]),
   ...kind('the product writes verdicts into open files', ['235-holdout-open-files']),
 ];

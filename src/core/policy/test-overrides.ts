@@ -37,7 +37,7 @@ export function overriddenBy(
   for (const [, from = ''] of text.matchAll(/\bsys\.modules\[['"]([\w.]+)['"]\](?:\.\w+)*\s*=(?!=)/g))
     if (libraries.test(from) || (isTest && isOwn(from)))
       return `it replaces parts of "${from}" for all tests`;
-  if (!isTest) return forgedEnd(text);
+  if (!isTest) return forgedEnd(text) ?? (isPython ? equalToAll(text) : hiddenFailures(text));
   return isPython ? (hookIn(text) ?? endOf(text)) : endOf(text);
 }
 
@@ -89,6 +89,19 @@ function forgedEnd(text: string): string | undefined {
     ? 'it prints the summary of a test runner, and ends the program'
     : undefined;
 }
+
+/** A value that every comparison of a test accepts. Tests themselves have such stand-ins. */
+const equalToAll = (text: string): string | undefined =>
+  /\bdef __(?:eq__\([^)]*\)[^:\n]*:\s*return True|ne__\([^)]*\)[^:\n]*:\s*return False)\b/.test(text)
+    ? 'it has a value that equals every other'
+    : undefined;
+
+/** Handlers without content: a check that loads the file and fails then ends with success. */
+const emptyHandler =
+  /\b(?:on(?:ce)?\(\s*['"`](?:uncaughtException|unhandledRejection)['"`]\s*,|setUncaughtExceptionCaptureCallback\()\s*(?:async\s*)?(?:function\b\s*\w*\s*)?(?:\([^()]*\)|\w+)\s*(?:=>\s*)?(?:\{(?:\s|\/\*[^*]*\*\/|\/\/.*)*\}|undefined|null|void 0|\d+)\s*\)/;
+
+const hiddenFailures = (text: string): string | undefined =>
+  emptyHandler.test(text) ? 'it hides the failures of what loads it' : undefined;
 
 const escaped = (name: string): string => name.replace(/\$/g, '\\$');
 

@@ -90,6 +90,15 @@ test.for<[string, string, string]>([
   ['forges one of Node', 'src/a.js', 'console.log("# tests 2\\n# pass 2"); process.exit(0);\n'],
   ['changes the exit code', 'src/a.js', 'process.on("exit", () => { process.exitCode = 0; });\n'],
   ['ends the tests of Go when loaded', 'add.go', 'package p\n\nfunc init() {\n\tos.Exit(0)\n}\n'],
+  ['hides failures', 'src/a.js', 'process.on("uncaughtException", () => {});\nexport const a = 1;\n'],
+  ['hides rejections', 'src/a.js', "process.once('unhandledRejection', function (_) { /* later */ });\n"],
+  ['takes failures away', 'a.cjs', 'process.setUncaughtExceptionCaptureCallback((e) => undefined);\n'],
+  [
+    'has a number that equals every other',
+    'calc.py',
+    'class E(int):\n    def __eq__(self, other) -> bool:\n        return True\n',
+  ],
+  ['differs from nothing', 'calc.py', 'class E(int):\n    def __ne__(self, o): return False\n'],
   ['ends them at the exit', 'test/z.test.js', 'process.on("exit", () => { process.exitCode = 0; });'],
 ])('found: a file that %s', ([, path, text]) => {
   expect(by(path, text)).toBeDefined();
@@ -146,6 +155,18 @@ test.for<[string, string, string]>([
   ['cleans up at the exit', 'src/a.js', 'process.on("exit", () => { rmSync(dir); });\nprocess.exit(0);\n'],
   ['is a command of Go', 'main.go', 'package main\n\nfunc main() {\n\tos.Exit(0)\n}\n'],
   ['is a product that exits', 'src/cli.js', 'process.exit(0);'],
+  ['logs failures', 'src/a.js', 'process.on("uncaughtException", (e) => { log(e); process.exit(1); });\n'],
+  ['ignores a closed pipe', 'src/cli.js', 'process.stdout.on("error", () => {});\n'],
+  [
+    'compares values',
+    'calc.py',
+    'class E:\n    def __eq__(self, other):\n        if self is other:\n            return True\n        return self.n == other.n\n',
+  ],
+  [
+    'is a stand-in of tests',
+    'tests/any.py',
+    'class Any:\n    def __eq__(self, other):\n        return True\n',
+  ],
 ])('not found: a file that %s', ([, path, text]) => {
   expect(by(path, text)).toBeUndefined();
 });
