@@ -1,5 +1,15 @@
 /** The verbs of work orders and of scenarios. */
-import { compileOptions, json, noColor, notEmpty, option, runIdOption, wholeNumber } from './options.ts';
+import {
+  compileOptions,
+  json,
+  milliseconds,
+  noColor,
+  notEmpty,
+  option,
+  repeatable,
+  runIdOption,
+  wholeNumber,
+} from './options.ts';
 import { orderOptions } from './order.ts';
 import { orderSteps, planSteps } from './steps.ts';
 import { exitsOfRun, type Group } from './verb.ts';
@@ -27,6 +37,33 @@ const floor = () =>
   );
 const product = () =>
   option('--app <dir>', 'product directory; each scenario gets a copy').makeOptionMandatory();
+
+const strengthOptions = () => [
+  option('--files <glob>', 'mutate only these files, written as in .gitignore; repeatable', repeatable),
+  option('--base <commit>', 'mutate only lines that were changed since this commit', notEmpty),
+  option(
+    '--build <command>',
+    'build each mutant with this command; without it the product must run from its source',
+    notEmpty,
+  ),
+  option('--tests <command>', 'also measure this command, which passes with exit code 0', notEmpty),
+  option('--sample <n>', 'judge so many mutants, chosen at random (default: all)', wholeNumber(1)),
+  option('--seed <text>', 'choose another sample', notEmpty),
+  option(
+    '--budget <duration>',
+    'end after this time with the number so far',
+    milliseconds('--budget', '10m'),
+  ),
+  option(
+    '--jobs <n>',
+    'mutants to judge in parallel (default: the number of processors; without a sandbox 1)',
+    wholeNumber(1, 1000),
+  ),
+  option(
+    '--isolation <mode>',
+    'required, or auto: without a sandbox run mutants as this user, on this machine (default: required)',
+  ),
+];
 
 export const orderVerbs: readonly Group[] = [
   {
@@ -77,7 +114,7 @@ export const orderVerbs: readonly Group[] = [
   },
   {
     usage: 'scenario',
-    about: 'Accept or reject a product by holdout scenarios (lint, selftest, run)',
+    about: 'Accept or reject a product by holdout scenarios (lint, selftest, run, strength)',
     examples: ['scenario run scripts/scenarios --app .'],
     exits: {
       0: 'all pass',
@@ -107,6 +144,25 @@ export const orderVerbs: readonly Group[] = [
           ...scenarioOptions(),
         ],
         load: async () => (await import('./scenario.ts')).scenarioRun,
+      },
+      {
+        usage: 'strength <dir>',
+        about: 'Measure how many small defects (mutants) of a product its scenarios notice',
+        examples: ['scenario strength scripts/scenarios --app . --sample 60'],
+        exits: {
+          0: 'a number, or there was nothing to measure',
+          1: 'the number is void: the product without a mutant does not pass',
+          2: 'invalid flags, no scenarios or no sandbox; nothing was started',
+          86: 'infrastructure failed',
+          130: 'interrupted; what was judged is printed and kept',
+        },
+        options: () => [
+          product(),
+          ...strengthOptions(),
+          json('print the number and the survivors as JSON'),
+          noColor(),
+        ],
+        load: async () => (await import('./strength.ts')).scenarioStrength,
       },
     ],
   },

@@ -92,17 +92,20 @@ async function hasOthers(place: string): Promise<boolean> {
   return (await stat(place)).isFile() && (await discover(dirname(place))).scenarios.length > 1;
 }
 
-const orMissing = (error: unknown): undefined => {
+export const orMissing = (error: unknown): undefined => {
   if (!isMissing(error)) throw error;
 };
 
-async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
+/** Milliseconds that a phase may take. */
+export function scenarioTimeout(flag: string | undefined, env: CliIo['env']): number | Refusal {
   const [from, time] =
-    flags.timeout === undefined
-      ? ['SCENARIO_TIMEOUT=', env['SCENARIO_TIMEOUT']]
-      : ['--timeout ', flags.timeout];
-  const timeoutMs = timeLimit(time);
-  if (timeoutMs === undefined) return no(`${from}${time} is no time`, 'write 90s, 15m or 2h');
+    flag === undefined ? ['SCENARIO_TIMEOUT=', env['SCENARIO_TIMEOUT']] : ['--timeout ', flag];
+  return timeLimit(time) ?? no(`${from}${time} is no time`, 'write 90s, 15m or 2h');
+}
+
+async function settingsOf(flags: ScenarioFlags, { cwd, env }: CliIo) {
+  const timeoutMs = scenarioTimeout(flags.timeout, env);
+  if (typeof timeoutMs !== 'number') return timeoutMs;
   const app = resolve(cwd, flags.app);
   const is = await stat(app).catch(() => undefined);
   const what = is === undefined ? `there is no product in ${flags.app}` : `${flags.app} is no folder`;
@@ -150,7 +153,7 @@ async function isolationProblems(
 }
 
 /** The folder of the scenarios, by its name and its real path. */
-async function holdoutFolders(place: string): Promise<readonly string[]> {
+export async function holdoutFolders(place: string): Promise<readonly string[]> {
   const folder = (await stat(place)).isFile() ? dirname(place) : place;
   return [...new Set([folder, await realpath(folder)])];
 }

@@ -23,7 +23,14 @@ import {
   type ScenarioExecution,
   skippedScenario,
 } from './result.ts';
-import { isMarked, markText, openSite, type ScenarioSite, scenarioEnvironment } from './sites.ts';
+import {
+  isMarked,
+  markText,
+  openSite,
+  type ProductMount,
+  type ScenarioSite,
+  scenarioEnvironment,
+} from './sites.ts';
 import { copyOfSource, type ProductCopy, siblingRooms } from './source.ts';
 import { helpersOf, type ScriptFile } from './starts.ts';
 
@@ -43,6 +50,8 @@ export type ShownProduct = {
   /** What answers in its place; without it, the programs in `app` are started. */
   readonly nullProduct?: NullProduct;
   readonly files: ShownFiles;
+  /** Folders that are shown read-only instead of being copied; only in a sandbox. */
+  readonly mounts?: readonly ProductMount[];
 };
 
 /** Runs a scenario once, in a separate folder below `room` that is removed afterwards. */
@@ -134,6 +143,7 @@ async function phases(
         id,
         launches: launches && phase !== 'syntax',
         nullProduct: options.shown?.nullProduct,
+        mounts: options.shown?.mounts,
       },
       host,
     );

@@ -32,7 +32,17 @@ export type SiteRequest = {
   readonly launches: boolean;
   /** The product that does nothing and answers in place of the real one. */
   readonly nullProduct?: NullProduct | undefined;
+  readonly mounts?: readonly ProductMount[] | undefined;
 };
+
+/** The folder `source` at the slash path `path` of the product. */
+export type ProductMount = { readonly path: string; readonly source: string };
+
+/** The product's folder in a sandbox. */
+export const productBinds = (app: string, mounts: readonly ProductMount[] = []): readonly Bind[] => [
+  { path: app, write: true },
+  ...mounts.map(({ path, source }) => ({ path: join(app, path), source, write: false })),
+];
 
 /** A place where a phase can run. `close` ends the product's processes. */
 export type ScenarioSite = {
@@ -78,7 +88,7 @@ export async function openSite(request: SiteRequest, host: PhaseHost): Promise<S
   const { launcher: APP_RUN, server } = await (request.nullProduct === undefined
     ? writeLauncher(tools, sandbox.node, { ...places, marks, hidden, calls })
     : writeNullLauncher(tools, request.nullProduct).then((launcher) => ({ launcher, server: undefined })));
-  const shared: Bind[] = [app, temporary].map((path) => ({ path, write: true }));
+  const shared: Bind[] = [...productBinds(app, request.mounts), { path: temporary, write: true }];
   const confinement = sandbox.confine(
     [
       ...[request.folder, tools, socket].map((path) => ({ path, write: false })),

@@ -22,6 +22,8 @@ export type Limits = {
 export type Bind = {
   readonly path: string;
   readonly write: boolean;
+  /** The existing folder that is shown there, where it is another one; only of `inside`. */
+  readonly source?: string;
   /** A private place that is shown there instead: a folder, made where it is missing, or a file with this text. */
   readonly from?: string;
   readonly text?: string;

@@ -49,7 +49,11 @@ export function bwrapArguments(confinement: Confinement, cwd: string): string[] 
   // The target of a symbolic link lies elsewhere, where a system folder or a bind may show it.
   const places = [...new Set(masks.flatMap((mask) => [seatOf(mask), realOf(mask)]))];
   const shown = binds.filter((bind) => bind.write || !leadsInto(bind.path, places));
-  const within = inside.map((bind) => ({ ...bind, path: seatOf(at(bind.path)), source: seatOf(bind.path) }));
+  const within = inside.map((bind) => ({
+    ...bind,
+    path: seatOf(at(bind.path)),
+    source: seatOf(bind.source ?? bind.path),
+  }));
   const seen = [...systemFolders, ...shown.map((bind) => bind.path)];
   const masked = places.filter(
     (mask) =>
@@ -175,7 +179,7 @@ function realOf(path: string): string {
 
 /** A read-only path that cannot even be examined (another user's folder on PATH) is skipped: without a sandbox it
  *  would be useless too. */
-const bound = ({ path, write, from, source = path }: Bind & { readonly source?: string }): string[] =>
+const bound = ({ path, write, from, source = path }: Bind): string[] =>
   from !== undefined
     ? ['--bind', from, path]
     : write

@@ -1,10 +1,18 @@
-/** The files of a copy of the product that a scenario is shown: all, some of them emptied, or none. */
+/** The files of a copy of the product that a scenario is shown: all, some of them emptied, one changed, or none. */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, lstat, mkdir, truncate } from 'node:fs/promises';
+import { chmod, lstat, mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-/** `whole`: as they are. A list: slash paths of files that are emptied. `none`: an empty folder. */
-export type ShownFiles = 'whole' | 'none' | readonly string[];
+/** `whole`: as they are. A list: slash paths of files that are emptied. `none`: an empty folder. Or one file with another text. */
+export type ShownFiles = 'whole' | 'none' | readonly string[] | ChangedFile;
+
+export type ChangedFile = {
+  /** A slash path. */
+  readonly path: string;
+  readonly text: string;
+  /** Milliseconds of the newest other file: what is made of this one must look outdated. */
+  readonly newerThan: number;
+};
 
 /** Makes the folder `app`; `copy` copies the product to it. */
 export async function placeProduct(
@@ -18,15 +26,21 @@ export async function placeProduct(
   }
   await copy();
   if (shown === 'whole') return;
-  for (const path of shown) {
-    const file = join(app, path);
-    const is = await lstat(file).catch(() => undefined);
-    if (is?.isFile() !== true) continue;
-    // It may be read-only.
-    await chmod(file, 0o600);
-    await truncate(file);
-    await chmod(file, is.mode & 0o777);
-  }
+  if ('path' in shown) {
+    const file = join(app, shown.path);
+    await rewrite(file, shown.text);
+    const seconds = shown.newerThan / 1000 + 1;
+    if ((await lstat(file)).mtimeMs <= shown.newerThan) await utimes(file, seconds, seconds);
+  } else for (const path of shown) await rewrite(join(app, path), '');
+}
+
+async function rewrite(file: string, text: string): Promise<void> {
+  const is = await lstat(file).catch(() => undefined);
+  if (is?.isFile() !== true) return;
+  // It may be read-only.
+  await chmod(file, 0o600);
+  await writeFile(file, text);
+  await chmod(file, is.mode & 0o777);
 }
 
 /** Files of a product, without git's, the engine's and those below `except`; slash paths, sorted. */

@@ -1,0 +1,203 @@
+/** Measuring a strength: which mutants count, in which order, what is kept of them. */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sourceGit } from '../../src/platform/git.ts';
+import { openStrengthCache } from '../../src/scenarios/strength/cache.ts';
+import { mountChoices } from '../../src/scenarios/strength/product.ts';
+import { linesAdded, subjectInGit } from '../../src/scenarios/strength/subject.ts';
+import { differenceOf } from '../../src/scenarios/strength/survivors.ts';
+import {
+  inSampleOrder,
+  type MutantOutcome,
+  mutantOutcomes,
+  type StrengthGoal,
+  strengthOf,
+  tallyOf,
+} from '../../src/scenarios/strength/tally.ts';
+import { cleanEnv } from '../support/cli.ts';
+
+const ids = fc.uniqueArray(fc.string(), { maxLength: 40 }).map((all) => all.map((id) => ({ id })));
+
+test('the order of a sample depends on the seed alone, and loses nothing', () => {
+  fc.assert(
+    fc.property(ids, fc.string(), (mutants, seed) => {
+      const order = inSampleOrder(mutants, seed);
+      expect(inSampleOrder([...mutants].reverse(), seed)).toEqual(order);
+      expect(new Set(order)).toEqual(new Set(mutants));
+    }),
+  );
+  const many = Array.from({ length: 50 }, (_, n) => ({ id: `${n}` }));
+  expect(inSampleOrder(many, 'a')).not.toEqual(inSampleOrder(many, 'b'));
+});
+
+const outcome = fc.constantFrom<MutantOutcome>(...mutantOutcomes);
+
+test('what comes after a mutant without an outcome does not count', () => {
+  const lists = fc.tuple(fc.array(outcome), fc.array(fc.option(outcome, { nil: undefined })));
+  fc.assert(
+    fc.property(lists, ([first, later]) => {
+      const tally = tallyOf([...first, undefined, ...later], {});
+      expect(tally).toEqual({ ...tallyOf(first, {}), end: undefined });
+      expect(tally.length).toBe(first.length);
+    }),
+  );
+});
+
+const times = (count: number, one: MutantOutcome): MutantOutcome[] =>
+  Array.from({ length: count }, () => one);
+
+test.for<[string, (MutantOutcome | undefined)[], StrengthGoal, object]>([
+  ['all', times(3, 'killed'), {}, { state: 'measured', complete: true, rate: 1, low: null, total: 3 }],
+  [
+    'a sample of two, although a third is ready',
+    ['killed', 'not_built', 'survived', 'killed', undefined],
+    { sample: 2 },
+    { state: 'measured', killed: 1, survived: 1, not_built: 1, complete: false, rate: 0.5, total: 4 },
+  ],
+  [
+    'timeouts and files that are not reached',
+    ['timed_out', 'not_reached'],
+    {},
+    { killed: 1, timed_out: 1, survived: 1, not_reached: 1, complete: true, rate: 0.5 },
+  ],
+  [
+    'one without a verdict: it is no longer all',
+    [...times(30, 'killed'), 'no_verdict'],
+    {},
+    { complete: false, rate: 1, high: 1, total: 30, no_verdict: 1 },
+  ],
+  [
+    'a bar that is met at the first look',
+    [...times(60, 'killed'), ...times(60, 'survived')],
+    { required: 0.8 },
+    { state: 'met', killed: 60, survived: 0, complete: false, required: 0.8 },
+  ],
+  [
+    'a bar that the first look leaves open and the second decides',
+    [...times(50, 'killed'), ...times(10, 'survived'), ...times(60, 'survived'), undefined],
+    { required: 0.8 },
+    { state: 'missed', killed: 50, survived: 70 },
+  ],
+  [
+    'a bar, and all were judged before the first look',
+    [...times(8, 'killed'), ...times(2, 'survived')],
+    { required: 0.8 },
+    { state: 'met', complete: true, rate: 0.8 },
+  ],
+  [
+    'a bar, and a sample that leaves it open',
+    [...times(8, 'killed'), ...times(3, 'survived')],
+    { required: 0.8, sample: 10 },
+    { state: 'undecided', why: 'the interval contains the required strength' },
+  ],
+  ['nothing valid', ['not_built'], {}, { state: 'undecided', rate: null, why: 'no mutant could be judged' }],
+])('the record of %s', ([_, outcomes, goal, expected]) => {
+  const about = { all: outcomes.length, required: goal.required, leftOut: [] };
+  expect(strengthOf(tallyOf(outcomes, goal), about)).toMatchObject(expected);
+});
+
+test('a void number has no rate, whatever was counted', () => {
+  const about = { all: 3, required: undefined, leftOut: [], isVoid: true, why: 'the product failed' };
+  expect(strengthOf(tallyOf(times(3, 'killed'), {}), about)).toMatchObject({
+    state: 'undecided',
+    killed: 3,
+    ...{ rate: null, low: null, high: null, why: 'the product failed' },
+  });
+});
+
+test.for<[string, number[]]>([
+  ['@@ -3 +3 @@ x\n-a\n+b\n', [3]],
+  ['@@ -0,0 +1,2 @@\n+a\n+b\n@@ -9,2 +11,0 @@\n-@@ -1 +1 @@\n', [1, 2]],
+  ['', []],
+])('the lines that %j adds', ([hunks, lines]) => {
+  expect([...linesAdded(hunks)]).toEqual(lines);
+});
+
+test.for([
+  ['a\nb = 1\nc', 'b = 1', 'b = 2', 'b = 1', 'b = 2'],
+  ['one', 'one', '', 'one', ''],
+  ['f(\n  a,\n)\nrest', '(\n  a', '()(\n  a', 'f(\n  a,', 'f()(\n  a,'],
+] as const)('the difference in %j', ([text, old, replacement, before, after]) => {
+  const start = text.indexOf(old);
+  expect(differenceOf(text, { start, end: start + old.length, replacement })).toEqual({ before, after });
+});
+
+const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'strength-'));
+
+function write(top: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(top, name)), { recursive: true });
+    writeFileSync(join(top, name), text);
+  }
+}
+
+test('outcomes are kept for their user alone, a line each; a torn line and what was dropped are forgotten', async () => {
+  const home = await folder();
+  const cache = openStrengthCache({ HOME: home });
+  cache.add('k', 'a', 'killed');
+  cache.add('k', 'b', 'survived');
+  const place = join(home, '.cache', 'factory', 'strength');
+  const [file = ''] = readdirSync(place);
+  expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
+  appendFileSync(join(place, file), '{"mutant":"c","outc');
+  expect([...cache.read('k')]).toEqual([
+    ['a', 'killed'],
+    ['b', 'survived'],
+  ]);
+  expect([...cache.read('other')]).toEqual([]);
+  cache.drop('k');
+  expect([...cache.read('k')]).toEqual([]);
+});
+
+test('in git count the tracked files, of them the changed lines, each with the work order that wrote it', async () => {
+  const top = await folder();
+  const env = cleanEnv({ HOME: top });
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], {
+      cwd: top,
+      env,
+      stdio: 'pipe',
+    });
+  git('init', '-q');
+  write(top, { 'a.js': 'one\ntwo\n', 'gone.js': 'x\n', '.gitignore': 'lib/\n', 'lib/x.js': 'x\n' });
+  git('add', '-A');
+  git('commit', '-qm', 'First');
+  write(top, { 'a.js': 'one\n2\nthree\n', 'new file.js': 'n\n' });
+  git('rm', '-q', 'gone.js');
+  git('add', '-A');
+  git('commit', '-qm', 'WO-02: Count\n\nFactory-Run: r\nWork-Order: WO-02');
+  write(top, { 'a.js': 'one\n2\nthree\n4\n', 'loose.js': 'l\n' });
+  const isSought = (path: string) => path.endsWith('.js');
+  const subject = await subjectInGit(top, sourceGit(top, env), { base: 'HEAD~1', isSought });
+  expect(subject.files).toEqual([
+    { path: 'a.js', lines: new Set([2, 3, 4]) },
+    { path: 'new file.js', lines: new Set([1]) },
+  ]);
+  expect(subject.ignored).toEqual(['lib']);
+  const orders = [1, 2, 4].map((line) => subject.orderOf('a.js', line));
+  expect(await Promise.all(orders)).toEqual([null, 'WO-02: Count', null]);
+  const all = await subjectInGit(top, sourceGit(top, env), { isSought });
+  expect(all.files).toEqual([{ path: 'a.js' }, { path: 'new file.js' }]);
+});
+
+test('large ignored folders are mounted, dependencies first, but none with caches of Python or the scenarios', async () => {
+  const top = await folder();
+  const many = (place: string) =>
+    Object.fromEntries(Array.from({ length: 301 }, (_, n) => [`${place}/${n}.js`, '']));
+  write(top, {
+    ...{ ...many('node_modules'), ...many('dist'), ...many('held'), ...many('py') },
+    ...{ 'py/__pycache__/a.pyc': '', 'small/a.js': '' },
+  });
+  const names = ['node_modules', 'dist', 'held', 'py', 'small', 'missing'];
+  const choices = mountChoices(top, names, [join(top, 'held', 'scenarios')]);
+  expect(choices.map((mounts) => mounts.map(({ path }) => path))).toEqual([
+    ['node_modules', 'dist'],
+    ['node_modules'],
+    [],
+  ]);
+});
