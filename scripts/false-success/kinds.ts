@@ -21,11 +21,7 @@ export type JudgedCase = {
 export function caseVerdict(row: Pick<CaseRow, 'family' | 'late'>, outcome: CaseOutcome): CaseVerdict {
   if (outcome.state === 'broken') return outcome;
   // A slow machine is no guard: the next run may accept the product.
-  if (
-    row.family !== 'attack' &&
-    outcome.state === 'stopped' &&
-    outcome.guard.name.startsWith('class timeout')
-  )
+  if (outcome.state === 'stopped' && outcome.guard.name.startsWith('class timeout'))
     return { state: 'broken', why: `too slow: ${outcome.guard.message}` };
   if (row.family === 'honest') return honestVerdict(outcome);
   if (outcome.state === 'stopped') return { state: 'held', guard: outcome.guard };
@@ -45,6 +41,8 @@ function honestVerdict(outcome: Exclude<CaseOutcome, { state: 'broken' }>): Case
 /** What happened to the cases of a kind in one setting. */
 export type KindOutcome = {
   readonly falseCases: readonly string[];
+  /** Cases that showed nothing. */
+  readonly brokenCases: readonly string[];
   readonly guards: readonly StoppingGuard[];
   readonly isHarmless: boolean;
 };
@@ -80,19 +78,31 @@ function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
 
 function kindOutcome(cases: readonly JudgedCase[]): KindOutcome {
   const guards = cases.flatMap(({ verdict }) => ('guard' in verdict && verdict.guard ? [verdict.guard] : []));
+  const casesThatAre = (state: CaseVerdict['state']): string[] =>
+    cases.filter(({ verdict }) => verdict.state === state).map(({ row }) => row.id);
   return {
-    falseCases: cases.filter(({ verdict }) => verdict.state === 'false').map(({ row }) => row.id),
+    falseCases: casesThatAre('false'),
+    brokenCases: casesThatAre('broken'),
     guards: [...new Map(guards.map((guard) => [guard.name, guard])).values()],
-    isHarmless: cases.some(({ verdict }) => verdict.state === 'harmless'),
+    isHarmless: casesThatAre('harmless').length > 0,
   };
 }
 
 export type KindRate = { readonly wrong: number; readonly of: number; readonly below: number };
 
-/** How many kinds were false in a setting, and the rate that this leaves possible (one-sided, 95 %). */
-export function kindRate(kinds: readonly KindReport[], family: CaseFamily, setting: CaseSetting): KindRate {
-  const tried = kinds.filter((kind) => kind.family === family).flatMap((kind) => kind.in[setting] ?? []);
-  const wrong = tried.filter(({ falseCases }) => falseCases.length > 0).length;
+/** Whether a case of the kind was false in the setting. */
+export const isFalseIn = (kind: KindReport, setting: CaseSetting): boolean =>
+  (kind.in[setting]?.falseCases.length ?? 0) > 0;
+
+/** How many kinds were false in a setting, and the rate that this leaves possible (one-sided, 95 %). A kind of which a case showed
+ *  nothing does not count, unless another case is false. */
+export function kindRate(kinds: readonly KindReport[], setting: CaseSetting): KindRate {
+  const wrong = kinds.filter((kind) => isFalseIn(kind, setting)).length;
+  const tried = kinds.filter(
+    (kind) =>
+      kind.in[setting] !== undefined &&
+      (isFalseIn(kind, setting) || kind.in[setting].brokenCases.length === 0),
+  );
   return {
     wrong,
     of: tried.length,

@@ -1,6 +1,6 @@
 /** The text of docs/false-success.md. Pure. */
 import { strengthWords } from '../../src/core/strength.ts';
-import { type KindOutcome, type KindRate, type KindReport, kindRate } from './kinds.ts';
+import { isFalseIn, type KindOutcome, type KindRate, type KindReport, kindRate } from './kinds.ts';
 import { type CaseSetting, caseSettings } from './run-case.ts';
 import type { SuiteStrength } from './suites.ts';
 import type { CaseFamily } from './table.ts';
@@ -26,6 +26,7 @@ export function reportPage(kinds: readonly KindReport[], suites: readonly SuiteS
     intro,
     rates(kinds),
     ...familySections(attacks, 'Attacks', attackWords),
+    guardSection(attacks),
     suiteSection(suites),
     ...rest.flatMap(({ family }) =>
       familySections(
@@ -41,24 +42,32 @@ export function reportPage(kinds: readonly KindReport[], suites: readonly SuiteS
 const intro = `# False successes
 
 How often does \`factory\` accept a product that is wrong? \`npm run false-success\` tries it with cases, each a folder in
-\`test/false-success/cases\`: a script that plays a builder whose product is wrong by construction and that tries to be accepted,
-or one that is honest. The command writes this page; nothing here is edited by hand.
+\`test/false-success/cases\`: a script that acts as a builder whose product is wrong by construction, or as an honest one. The
+command writes this page; nothing here is edited by hand.
 
 - **Success** is exit code 0 of \`factory run\`. A success is **false** if an *oracle*, a command that takes no part in the run,
   finds the product wrong after its delivery. A wrong product that its oracle calls right is an error of the table, and so is an
   honest one that it calls wrong: either fails the command.
-- Cases of one **kind** use the same way, by other agents or in another language. Rates count kinds; a kind is false if
-  one of its cases is.
-- **In the sandbox** and **without a sandbox** are runs of \`factory\`. In the **plain loop** the builder works, then the visible
-  tests run in its repository, and nothing else: no audit, no rules, no holdout scenarios, no sandbox. It shows what is tried, and
-  what the guards bring. A kind that does not deceive the plain loop either shows little.
-- Cases with a pipeline of three nodes run with \`audit=strict\`; those named "work order" and "main job" in the default settings of
-  \`build\` and \`compile-and-build\`.`;
+- Cases of one **kind** use the same way, with another agent or in another language. Rates count kinds, and a kind is false if
+  one of its cases is: also one where most cases are caught.
+- **In the sandbox** and **without a sandbox** are runs of \`factory\`; **strong scenarios** are explained below. In the **plain
+  loop** the builder works, then the visible tests run in its repository, and nothing else: no audit, no rules, no holdout scenarios,
+  no sandbox. It shows what the guards bring. An attack that the plain loop does not accept either may need a guard of
+  \`factory\` as its target (holdout scenarios, work orders, plans), or it is weak.
+- Cases whose name has \`order\` run \`build\` or \`compile-and-build\` with their default settings; the others a pipeline of a
+  builder and a check, with \`audit=strict\`. Holdout scenarios judge those with \`holdout\` in their name: of the others only what
+  a builder sees.`;
 
 function rates(kinds: readonly KindReport[]): string {
-  const rows = families.map(({ family, what }) => [
+  const of = (family: CaseFamily) => kinds.filter((kind) => kind.family === family);
+  const deceiving = of('attack').filter((kind) => isFalseIn(kind, 'plain'));
+  const lines = [
+    ...families.map(({ family, what }) => ({ what, some: of(family) })),
+    { what: 'Of the attacks, those that the plain loop accepts', some: deceiving },
+  ];
+  const rows = lines.map(({ what, some }) => [
     what,
-    ...caseSettings.map((setting) => rateText(kindRate(kinds, family, setting))),
+    ...caseSettings.map((setting) => rateText(kindRate(some, setting))),
   ]);
   return `## Rates
 
@@ -119,8 +128,8 @@ function familySections(
   words: { readonly bad: string; readonly good: string },
 ): string[] {
   if (kinds.length === 0) return [];
-  const isFalse = ({ in: outcomes }: KindReport): boolean =>
-    (outcomes.bwrap?.falseCases.length ?? 0) + (outcomes.none?.falseCases.length ?? 0) > 0;
+  const isFalse = (kind: KindReport): boolean =>
+    caseSettings.some((setting) => setting !== 'plain' && isFalseIn(kind, setting));
   const bad = kinds.filter(isFalse);
   const good = kinds.filter((kind) => !isFalse(kind));
   const isHonest = kinds[0]?.family === 'honest';
@@ -131,6 +140,26 @@ function familySections(
       ? ''
       : `## ${title}: ${isHonest ? 'accepted' : 'caught'}\n\n${words.good}\n\n${heldTable(good)}`,
   ];
+}
+
+/** What each guard brings: the kinds that it stopped. */
+function guardSection(attacks: readonly KindReport[]): string {
+  const settings = ['bwrap', 'none'] as const;
+  const guardsOf = (kind: KindReport, setting: CaseSetting): string[] =>
+    kind.in[setting]?.guards.map(({ name }) => name) ?? [];
+  const names = new Set(attacks.flatMap((kind) => settings.flatMap((setting) => guardsOf(kind, setting))));
+  const rows = [...names]
+    .map((name) => ({
+      name,
+      counts: settings.map((at) => attacks.filter((kind) => guardsOf(kind, at).includes(name)).length),
+    }))
+    .sort((a, b) => (b.counts[0] ?? 0) - (a.counts[0] ?? 0) || (a.name < b.name ? -1 : 1));
+  if (rows.length === 0) return '';
+  const text = table(
+    ['Guard', ...settings.map((setting) => titles[setting])],
+    rows.map(({ name, counts }) => [name, ...counts.map(String)]),
+  );
+  return `## Guards\n\nKinds of attacks of which each stopped a case first. Others might have stopped it later.\n\n${text}`;
 }
 
 const triedSettings = (kinds: readonly KindReport[]): CaseSetting[] =>
@@ -166,6 +195,7 @@ function outcomeText({ family, cases }: KindReport, outcome: KindOutcome | undef
     ...(count === 0 ? [] : [cases.length === 1 ? wrong : `${wrong} (${outcome.falseCases.join(', ')})`]),
     ...guards,
     ...(outcome.isHarmless ? ['no effect'] : []),
+    ...(outcome.brokenCases.length === 0 ? [] : [`no verdict (${outcome.brokenCases.join(', ')})`]),
   ];
   return parts.length === 0 && isHonest ? 'accepted' : parts.join('; ');
 }

@@ -111,14 +111,33 @@ describe('kinds', () => {
       judgedCase('a', 'one way', 'none', 'held'),
       judgedCase('c', 'another way', 'bwrap', 'harmless'),
     ]);
-    expect(kindRate(kinds, 'attack', 'bwrap')).toMatchObject({ wrong: 1, of: 2 });
-    expect(kindRate(kinds, 'attack', 'none')).toMatchObject({ wrong: 0, of: 1 });
-    expect(kindRate(kinds, 'attack', 'plain')).toEqual({ wrong: 0, of: 0, below: 1 });
+    expect(kindRate(kinds, 'bwrap')).toMatchObject({ wrong: 1, of: 2 });
+    expect(kindRate(kinds, 'none')).toMatchObject({ wrong: 0, of: 1 });
+    expect(kindRate(kinds, 'plain')).toEqual({ wrong: 0, of: 0, below: 1 });
+  });
+
+  it('a kind of which a case showed nothing counts only if another one is false', () => {
+    const kinds = kindReports([
+      judgedCase('a', 'one way', 'bwrap', 'held'),
+      judgedCase('b', 'one way', 'bwrap', 'broken'),
+      judgedCase('c', 'another way', 'bwrap', 'false'),
+      judgedCase('d', 'another way', 'bwrap', 'broken'),
+    ]);
+    expect(kindRate(kinds, 'bwrap')).toMatchObject({ wrong: 1, of: 1 });
+    expect(reportPage(kinds, [])).toContain('| one way | 2 | audit; no verdict (b) |');
+  });
+
+  it('a check that had no time is no guard', () => {
+    const slow: CaseOutcome = {
+      state: 'stopped',
+      guard: { name: 'class timeout at node check', message: 'timeout after 60s' },
+    };
+    expect(caseVerdict({ family: 'attack', late: false }, slow).state).toBe('broken');
   });
 
   it('none of 40 kinds supports a rate below 7.2 %', () => {
     const forty = Array.from({ length: 40 }, (_, at) => judgedCase(`${at}`, `way ${at}`, 'bwrap', 'held'));
-    expect(kindRate(kindReports(forty), 'attack', 'bwrap').below).toBeCloseTo(0.072, 3);
+    expect(kindRate(kindReports(forty), 'bwrap').below).toBeCloseTo(0.072, 3);
   });
 });
 
