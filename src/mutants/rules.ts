@@ -164,13 +164,22 @@ const chainOf = (node: SyntaxNode, token: string): readonly SyntaxNode[] =>
       : [operand],
   );
 
+/** What a condition becomes. */
+export interface Decisions {
+  readonly always?: (condition: string) => string;
+  readonly never: (condition: string) => string;
+}
+
+/** Where a compiler refuses variables that are not read, or code that cannot be reached. */
+export const decidedByOperator: Decisions = {
+  always: (condition) => `${condition} || true`,
+  never: (condition) => `${condition} && false`,
+};
+
 /** A condition that always or never holds. A chain of `and` that always holds would be noticed wherever an operand that is
  *  left out is, and so would one of `or` that never does. */
 export const decided =
-  (
-    values: { readonly always?: string; readonly never: string },
-    of: (node: SyntaxNode) => SyntaxNode | undefined,
-  ): MutationRule =>
+  (values: Decisions, of: (node: SyntaxNode) => SyntaxNode | undefined): MutationRule =>
   (node) => {
     const found = of(node);
     const condition = found === undefined ? undefined : bare(found);
@@ -178,14 +187,18 @@ export const decided =
     const isAll = tokenOf(condition, /^(?:&&|and)$/) !== undefined;
     const isAny = tokenOf(condition, /^(?:\|\||or)$/) !== undefined;
     const chosen = [isAll ? undefined : values.always, isAny ? undefined : values.never];
-    return chosen.flatMap((value) => (value === undefined ? [] : [changed('condition', condition, value)]));
+    return chosen.flatMap((value) =>
+      value === undefined ? [] : [changed('condition', condition, value(condition.text))],
+    );
   };
 
 /** Whether a node is all of a condition, which `decided` mutates: its opposite would be noticed wherever both values are. */
 export function isWholeCondition(node: SyntaxNode): boolean {
   const { parent } = node;
   if (parent === undefined) return false;
-  return /^parenthesized_/.test(parent.type) ? isWholeCondition(parent) : node.field === 'condition';
+  if (/^(?:parenthesized_.*|test_command|arithmetic_expansion|command_name|command)$/.test(parent.type))
+    return isWholeCondition(parent);
+  return node.field === 'condition' || (parent.type === 'elif_clause' && namedChildren(parent)[0] === node);
 }
 
 /** A prefix operator that is left out. */
@@ -231,6 +244,26 @@ export function fixedText(
     return from < to ? [{ operator: 'template' as const, start: from, end: to, replacement: '' }] : [];
   });
 }
+
+/** The same for a literal whose text from `start` to `end` names in another form what is filled in, as `%d`. */
+export function textAround(
+  literal: SyntaxNode,
+  start: number,
+  end: number,
+  form: RegExp,
+): readonly TextChange[] {
+  const text = literal.text.slice(start - literal.start, end - literal.start);
+  const filled = [...text.matchAll(form)].map((found) => ({
+    start: start + found.index,
+    end: start + found.index + found[0].length,
+  }));
+  return filled.length === 0 ? emptied(start, end) : fixedText(start, end, filled);
+}
+
+/** `%d`, `%-10.2f`, `%(name)s`, `%1$s`; `%%` is text. */
+export const percentForm = /(?<!%)(?:%%)*%(?:\(\w+\)|\d+\$)?[-#0 +,.\d*]*[A-Za-z]/g;
+/** `{}`, `{name}`, `{0:>10}`; `{{` is text. */
+export const braceForm = /(?<!\{)(?:\{\{)*\{[^{}]*\}/g;
 
 /** `object.method(…)` without the call, for methods that answer with what they were called on, changed. */
 export const uncalled = (

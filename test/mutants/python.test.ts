@@ -4,7 +4,8 @@ import { described } from './support.ts';
 test.for<[string, string[]]>([
   ['x = a + b', ['arithmetic: + → -']],
   ["x = 'a' + b", ['string: a → nothing']],
-  ["x = 'a %s' % b", ['string: a %s → nothing']],
+  ["x = 'a %s 100%%' % b", ['template: a  → nothing', 'template:  100%% → nothing']],
+  ["x = 'a {b:>3} {{'.format(b=c)", ['template: a  → nothing', 'template:  {{ → nothing']],
   ['x = a < b <= c', ['boundary: < → <=', 'comparison: < → >=', 'boundary: <= → <', 'comparison: <= → >']],
   ['x = a is not b', ['comparison: is not → is']],
   ['x = a in b', ['comparison: in → not in']],

@@ -114,7 +114,14 @@ describe('the package', () => {
     );
     expect(paths.filter((path) => path.endsWith('.cache'))).toEqual([]);
     const licenses = readFileSync(join(root, 'dist/licenses.txt'), 'utf8');
-    for (const name of ['commander', 'zod', 'preact', '@hpcc-js/wasm-graphviz', '@ts-graphviz/ast'])
+    for (const name of [
+      'commander',
+      'zod',
+      'preact',
+      '@hpcc-js/wasm-graphviz',
+      '@ts-graphviz/ast',
+      '@vscode/tree-sitter-wasm',
+    ])
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(\\S+\\)\n\n\\S`, 'm'));
     expect(licenses).not.toContain('(undefined)');
   });

@@ -7,6 +7,7 @@ import {
   changed,
   childOf,
   comparisonSwaps,
+  type Decisions,
   decided,
   emptied,
   fixedText,
@@ -150,8 +151,8 @@ const nothingAnswered =
 /** Counting down in the head of a loop would only never end. */
 const isLoopStep = (node: SyntaxNode): boolean => node.parent?.type === 'for_statement';
 
-const either = { always: 'true', never: 'false' };
-const never = { never: 'false' };
+const never: Decisions = { never: () => 'false' };
+const either: Decisions = { ...never, always: () => 'true' };
 const condition = (node: SyntaxNode) => childOf(node, 'condition');
 
 function acceptedBy(flags: string): (pattern: string) => boolean {

@@ -4,9 +4,11 @@ import {
   ancestor,
   arithmetic,
   assignments,
+  braceForm,
   changed,
   childOf,
   comparisonSwaps,
+  type Decisions,
   decided,
   emptied,
   fixedText,
@@ -17,8 +19,10 @@ import {
   operandsLeftOut,
   opposite,
   type PatternText,
+  percentForm,
   type Swaps,
   swapped,
+  textAround,
   uncalled,
   unprefixed,
 } from '../rules.ts';
@@ -86,10 +90,20 @@ function contentOf(node: SyntaxNode): { readonly start: number; readonly end: nu
   return { start: open?.end ?? node.start, end: close?.start ?? node.end };
 }
 
+/** `'a %s' % b`, `'a {}'.format(b)`. */
+function formOf(node: SyntaxNode): RegExp | undefined {
+  const { parent, field } = node;
+  if (parent?.type === 'binary_operator' && field === 'left' && parent.children[1]?.type === '%')
+    return percentForm;
+  return parent?.type === 'attribute' && /\.format(?:_map)?$/.test(parent.text) ? braceForm : undefined;
+}
+
 const string: MutationRule = (node) => {
+  const form = formOf(node);
   const filled = node.children.filter((child) => child.type === 'interpolation');
   const { start, end } = contentOf(node);
   if (isTyping(node)) return [];
+  if (form !== undefined) return textAround(node, start, end, form);
   return filled.length === 0 ? emptied(start, end) : fixedText(start, end, filled);
 };
 
@@ -156,8 +170,8 @@ const nothingReturned: MutationRule = (node) => {
     : [changed('return', value, 'None')];
 };
 
-const either = { always: 'True', never: 'False' };
-const never = { never: 'False' };
+const never: Decisions = { never: () => 'False' };
+const either: Decisions = { ...never, always: () => 'True' };
 const condition = (node: SyntaxNode) => {
   const found = childOf(node, 'condition');
   return found === undefined || isWiring(found) ? undefined : found;
