@@ -1,13 +1,13 @@
-/** `factory verify`: whether a run's directory is still what the run has written. */
+/** `factory verify`: whether a run's directory is still what the run has written, or an attestation what its signer has. */
 import { resolve } from 'node:path';
 import type { Clock } from '../core/contracts/clock.ts';
-import { refused } from '../core/diagnostic.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
 import { layout } from '../core/records/layout.ts';
-import { isFolder } from '../platform/files/read.ts';
+import { isFile, isFolder } from '../platform/files/read.ts';
 import { type GitEnd, sourceGit } from '../platform/git.ts';
 import { locksIn, ownerOf } from '../run/lock.ts';
 import { listingOf, otherVersionOf } from '../run/runs.ts';
-import { type Verified, verifyRun } from '../verify/index.ts';
+import { type Verified, type VerifyRequest, verifyRun } from '../verify/index.ts';
 import type { VerifyProblem } from '../verify/report.ts';
 import { findNamed, type NamedRun, usage } from './find-run.ts';
 import { type Io, paints } from './io.ts';
@@ -19,19 +19,42 @@ export type VerifyOptions = {
   readonly repo?: string;
   readonly branch?: string;
   readonly chain?: string;
+  readonly key?: string;
   readonly json?: boolean;
   readonly color?: boolean;
 };
 
-/** Checks a run; nothing is changed. Answers 0 where all holds, 1 where something was changed. */
+/** Checks a run or the file of an attestation; nothing is changed. Answers 0 where all holds, 1 where something was changed. */
 export async function verifyCommand(
   run: string,
   options: VerifyOptions,
   io: Io & { readonly clock: Clock },
 ): Promise<VerbResult> {
+  const { branch, chain, key } = options;
   const repo = options.repo === undefined ? undefined : resolve(io.cwd, options.repo);
   const wrong = await flagsProblem(options, repo, io);
   if (wrong !== undefined) return wrong;
+  if (await isFile(resolve(io.cwd, run))) {
+    if (chain !== undefined) return usage('--chain is of a run, not of a file', 'leave it out');
+    return (await import('./verify-file.ts')).verifyFile(run, options, io);
+  }
+  if (key !== undefined)
+    return usage(
+      `--key is of a file, and there is no file ${run}`,
+      'name a file that factory attest has written',
+    );
+  const delivered = repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) };
+  const found = await verifyNamed(run, options, { chain, delivered }, io);
+  return 'problems' in found ? found : printVerified(found.verified, found.named, options, io);
+}
+
+/** Checks the run with that name; refuses one that is running. */
+export async function verifyNamed(
+  run: string,
+  options: Pick<VerifyOptions, 'runsdir'>,
+  more: Pick<VerifyRequest, 'chain' | 'delivered'>,
+  io: Io & { readonly clock: Clock },
+): Promise<{ readonly named: NamedRun; readonly verified: Verified } | Refusal> {
   const found = await findNamed(run, options, io);
   if ('problems' in found) return found;
   const { id, dir: runDir } = found;
@@ -48,16 +71,14 @@ export async function verifyCommand(
   // A run of another version may be unchanged and still unreadable.
   const other = await otherVersionOf(runDir);
   if (other !== undefined) return refused('run-files', `run ${id} ${other.what}`, other.fix);
-  const { branch, chain } = options;
-  const delivered = repo === undefined ? undefined : { repo, ...(branch === undefined ? {} : { branch }) };
-  const verified = await verifyRun({ runDir, env: io.env, chain, delivered });
+  const verified = await verifyRun({ runDir, env: io.env, ...more });
   if (verified.problems.length > 0) {
     // The run may have been removed or resumed meanwhile, which is no change of what it wrote.
     const still = await findNamed(run, options, io);
     if ('problems' in still) return still;
     if ((await isRunning()) || locksIn(runDir).length > owners) return running;
   }
-  return report(verified, found, options, io);
+  return { named: found, verified };
 }
 
 /** What is wrong with the flags. */
@@ -80,7 +101,13 @@ async function flagsProblem(
     : usage(`--repo: ${repo} is no git repository`, 'name the one that has the branch');
 }
 
-function report(verified: Verified, { id, dir }: NamedRun, options: VerifyOptions, io: Io): number {
+/** Prints what was found, and answers the exit code. */
+export function printVerified(
+  verified: Verified,
+  { id, dir }: NamedRun,
+  options: Pick<VerifyOptions, 'json' | 'color'>,
+  io: Io,
+): number {
   const code = verified.problems.length === 0 ? 0 : 1;
   if (options.json === true) {
     const { manifest, ...more } = verified;

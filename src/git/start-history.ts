@@ -42,9 +42,9 @@ export type StartedHistory = {
   /** Messages for people: what of the workdir is not in the history. */
   readonly notes: readonly string[];
 };
-type Problem = { readonly problem: Diagnostic };
+export type GitProblem = { readonly problem: Diagnostic };
 
-const problem = (code: string, message: string, fix: string): Problem => ({
+const problem = (code: string, message: string, fix: string): GitProblem => ({
   problem: { code, severity: 'error', message, fix },
 });
 
@@ -63,7 +63,7 @@ type Start = {
 /** Creates `historyDir`, replacing any that exists, and fetches the workdir's HEAD into it (one commit deep). Called before
  *  the workdir is copied; refuses tracked changes unless `allowDirty`. `workdir` undefined: an empty history. `env` is the
  *  caller's environment (default: this process's), used only for git's settings and identity. The workdir is only read. */
-export async function startHistory(options: Start): Promise<StartedHistory | Problem> {
+export async function startHistory(options: Start): Promise<StartedHistory | GitProblem> {
   try {
     return await start(options, options.env ?? processEnvironment);
   } catch (error) {
@@ -82,7 +82,7 @@ export async function startHistory(options: Start): Promise<StartedHistory | Pro
   }
 }
 
-async function start(options: Start, env: Environment): Promise<StartedHistory | Problem> {
+async function start(options: Start, env: Environment): Promise<StartedHistory | GitProblem> {
   const { workdir, historyDir } = options;
   const found = workdir === undefined ? undefined : await lookAt(workdir, env);
   if (found === 'own')
@@ -123,7 +123,7 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
 
-function dirtyProblem({ dirty }: Source): Problem {
+function dirtyProblem({ dirty }: Source): GitProblem {
   const more = dirty.length > 10 ? ` and ${dirty.length - 10} more` : '';
   return problem(
     'workdir-dirty',
@@ -249,7 +249,9 @@ export async function appliedOrders(
 /** Called after the copy: commits what is in the workspace but in no commit (the files of a folder that is no repository,
  *  or the tracked changes of a dirty workdir), and records the paths that no commit has. Returns the commit that the
  *  orders build on; null if there is none. */
-export async function recordBase(options: Base): Promise<{ readonly firstCommit: string | null } | Problem> {
+export async function recordBase(
+  options: Base,
+): Promise<{ readonly firstCommit: string | null } | GitProblem> {
   const { historyDir, workspace, sealed = [] } = options;
   const env = options.env ?? processEnvironment;
   const record = await readHistoryStart(historyDir);
@@ -298,9 +300,9 @@ async function commitRest(
   { base_commit: parent, kind, dirty, author }: HistoryStart,
   git: Git,
   env: Environment,
-): Promise<{ readonly first: string | null } | Problem> {
+): Promise<{ readonly first: string | null } | GitProblem> {
   const fresh = parent === null && kind !== 'none';
-  const paths = fresh ? await filesOf(git) : dirty;
+  const paths = fresh ? await unignoredFiles(git) : dirty;
   if (paths.length === 0) return { first: parent };
   const made = await treeWith({ historyDir, workspace, parent, paths, env });
   if ('problem' in made)
@@ -335,7 +337,7 @@ async function turnIntoBase(where: {
 }
 
 /** Every file and link of the working tree that its `.gitignore` files do not hide. */
-async function filesOf(git: Git): Promise<string[]> {
+export async function unignoredFiles(git: Git): Promise<string[]> {
   const hidden = ['--exclude-per-directory=.gitignore', '--exclude=/.factory/'];
   const found = await git.list(['ls-files', '--others', '-z', ...hidden]);
   // A path that ends with a slash is a nested repository and stays out.

@@ -102,7 +102,8 @@ export async function checkResult(
     found.cannot('what result.json says: it describes an earlier end, and the run was resumed since');
     return;
   }
-  const end = endOf(checkpoint, last, result.reason === 'test_stop' && result.status === 'failed');
+  const stoppedByTest = result.reason === 'test_stop' && result.status === 'failed';
+  const end = endInRecords({ checkpoint, last }, stoppedByTest);
   const visits = visitsAmong(records, calls).now(whole);
   const derived = await resultOf(manifest, runDir, treesOf, end, visits, runDir);
   // A result may name a divergence that has no file, and a file may have no divergence that can be read.
@@ -152,7 +153,10 @@ function compare(
 }
 
 /** The end of the run according to its state. A run that a test stops at its exit has reached that exit. */
-function endOf(checkpoint: Checkpoint, last: RunHistory['last'], stoppedByTest: boolean) {
+export function endInRecords(
+  { checkpoint, last }: Pick<RunHistory, 'checkpoint' | 'last'>,
+  stoppedByTest = false,
+) {
   const { completed_nodes: _, ...state } = checkpoint;
   const { ended, parked, status } = checkpoint;
   const none = { ok: false, exitNode: null };

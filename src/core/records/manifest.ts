@@ -69,7 +69,7 @@ export const keepsTexts = ({ forked_from: from }: { readonly forked_from?: Forke
   (from.set !== undefined || !from.changed.some((what) => ['pipeline', 'prompts', 'schemas'].includes(what)));
 
 /** What a resume has changed: of texts their SHA-256, of settings their values; null for none. */
-const inputChangeSchema = once(() =>
+export const inputChangeSchema = once(() =>
   z.object({
     what: z.string().describe('pipeline, prompt NAME, variable NAME, model, limit NAME, …'),
     before: z.string().nullable(),

@@ -1,0 +1,139 @@
+/** `factory attest`: two signed statements about a run whose records hold. */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Environment } from '../../core/contracts/process.ts';
+import type { Refusal } from '../../core/diagnostic.ts';
+import type { Json } from '../../core/json.ts';
+import { maskedValue, masker } from '../../core/policy/mask.ts';
+import { textsToMask } from '../../core/policy/secrets.ts';
+import { sha256 } from '../../core/sha256.ts';
+import { treesOf } from '../../git/history.ts';
+import { visitsAmong } from '../../run/evidence.ts';
+import type { StoredRun } from '../../run/open-run.ts';
+import { resultOf } from '../../run/result.ts';
+import type { Report } from '../../verify/report.ts';
+import { endInRecords } from '../../verify/result.ts';
+import { storedGraph } from '../read-pipeline.ts';
+import { signEnvelope } from './envelope.ts';
+import type { AttestationKey } from './keys.ts';
+import { notCheckedIn } from './not-checked.ts';
+import { type RunPredicate, runPredicateSchema } from './predicate.ts';
+import { productOf } from './product.ts';
+import {
+  type AttestedRun,
+  acceptedFactsOf,
+  attestedStatus,
+  commandFactsOf,
+  inputFactsOf,
+  judgedFactsOf,
+  originFactsOf,
+  runFactsOf,
+  sandboxFactsOf,
+  scenarioTestsOf,
+} from './run-facts.ts';
+import { type AttestedProduct, runPredicateType, statementText, subjectsOf } from './statement.ts';
+import { testResultOf } from './test-result.ts';
+
+export type Attestation = {
+  /** The file: an envelope a line. */
+  readonly text: string;
+  readonly product: AttestedProduct;
+  readonly predicate: RunPredicate;
+  /** The result of the checks; undefined where nothing was checked. */
+  readonly result: string | undefined;
+  /** With it the signer can show which suite has judged; null without a suite. */
+  readonly suiteKey: string | null;
+};
+
+/** Signs what is recorded of the run. `verified`: what was found of the same records; they must hold. */
+export async function attestRun(
+  runDir: string,
+  stored: StoredRun,
+  verified: Pick<Report, 'unchecked'>,
+  key: AttestationKey,
+  env: Environment,
+): Promise<Attestation | Refusal> {
+  const run = await readAttested(runDir, stored);
+  const product = await productOf(run, env);
+  if ('problems' in product) return product;
+  const suiteKey = run.manifest.holdout === undefined ? null : randomBytes(32).toString('hex');
+  const mask = masker(textsToMask(env));
+  const facts = maskedFacts(factsOf(run, verified, suiteKey), mask);
+  const subject = subjectsOf(product);
+  const tests = testResultOf(checksOf(run, facts));
+  const line = tests && statementText({ ...tests, subject });
+  const predicate = { ...facts, test_result: line === undefined ? null : { sha256: sha256(line) } };
+  const whole = statementText({ predicateType: runPredicateType, subject, predicate });
+  const lines = [whole, ...(line === undefined ? [] : [line])];
+  const text = lines.map((one) => `${signEnvelope(one, key)}\n`).join('');
+  return { text, product, predicate, result: tests?.predicate.result, suiteKey };
+}
+
+async function readAttested(runDir: string, stored: StoredRun): Promise<AttestedRun> {
+  const { manifest, history } = stored;
+  const visits = visitsAmong(history.records, history.calls).now(history.whole);
+  const result = await resultOf(manifest, runDir, treesOf, endInRecords(history), visits, runDir);
+  const { evidence } = result;
+  if (evidence === undefined) throw new Error('Internal: a result without evidence');
+  return { ...stored, runDir, result: { ...result, evidence }, graph: storedGraph(manifest) };
+}
+
+/** Without the other statement, which is made from it. */
+function factsOf(
+  run: AttestedRun,
+  { unchecked }: Pick<Report, 'unchecked'>,
+  suiteKey: string | null,
+): Omit<RunPredicate, 'test_result'> {
+  const { manifest, result } = run;
+  const suiteHash = (of: string) =>
+    createHmac('sha256', Buffer.from(suiteKey ?? '', 'hex'))
+      .update(of)
+      .digest('hex');
+  const { evidence, audit } = result;
+  const known = {
+    run: runFactsOf(run),
+    judged: judgedFactsOf(result),
+    ...originFactsOf(run),
+    commits: evidence.commits,
+  };
+  return {
+    schema_version: 1,
+    ...known,
+    inputs: inputFactsOf(run, suiteHash),
+    commands: commandFactsOf(run),
+    more_commands: evidence.more_commands,
+    proof: result.proof,
+    audit:
+      audit === undefined
+        ? null
+        : { findings: audit.findings, errors: audit.errors, warnings: audit.warnings },
+    agents: { name: manifest.agent.name, asked: evidence.asked ?? [] },
+    cost: result.spent,
+    sandbox: sandboxFactsOf(manifest, run.graph),
+    accepted: acceptedFactsOf(run),
+    not_checked: [...notCheckedIn(run, known, unchecked)],
+  };
+}
+
+/** The records are masked already, by the secrets of the machines that the run was on; here by those of this one. */
+const maskedFacts = (
+  facts: Omit<RunPredicate, 'test_result'>,
+  mask: (text: string) => string,
+): Omit<RunPredicate, 'test_result'> =>
+  runPredicateSchema()
+    .omit({ test_result: true })
+    .parse(maskedValue(facts as unknown as Json, mask));
+
+function checksOf(run: AttestedRun, facts: Omit<RunPredicate, 'test_result'>) {
+  const { evidence } = run.result;
+  return {
+    pipeline: facts.inputs.pipeline,
+    status: attestedStatus(run),
+    commands: facts.commands,
+    judged: scenarioTestsOf(run),
+    doubts:
+      facts.more_commands > 0 ||
+      facts.accepted.weakness.length > 0 ||
+      (evidence.outdated ?? []).length > 0 ||
+      facts.judged?.floor === 'failed',
+  };
+}

@@ -1,0 +1,54 @@
+/** A file of attestations is verified as it was written, or not at all; by factory and by the program in the package alike. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { verifyBundle } from '../../../src/app/attest/bundle.ts';
+import { signEnvelope } from '../../../src/app/attest/envelope.ts';
+import { temp } from '../../platform/temp.ts';
+import { root } from '../../support/cli.ts';
+import { bundleCases, keyPair, runStatement, testStatement, verifyingKey } from './bundles.ts';
+
+const { key, pem } = keyPair();
+const cases = bundleCases(key, keyPair().key);
+
+test.for(cases)('$title: factory decides as the table says', ({ text, holds, others }) => {
+  const found = verifyBundle(Buffer.from(text), verifyingKey(pem));
+  expect({ holds: found.attested !== undefined, others: found.others.map(({ line }) => line) }).toEqual({
+    holds,
+    others,
+  });
+  expect(found.problems.length > 0).toBe(!holds);
+});
+
+test('the program in the package decides as the table says', async () => {
+  await using it = await temp();
+  writeFileSync(it.at('pub.pem'), pem);
+  const decided = cases.map(({ title, text }) => {
+    writeFileSync(it.at('bundle'), text);
+    const verifier = join(root, 'verify/attestation.mjs');
+    const { status, stdout } = spawnSync(process.execPath, [verifier, it.at('bundle'), it.at('pub.pem')], {
+      encoding: 'utf8',
+    });
+    const others = [...stdout.matchAll(/^line (\d+) decides nothing/gm)].map(([, line]) => Number(line));
+    return { title, code: status, others };
+  });
+  expect(decided).toEqual(cases.map(({ title, holds, others }) => ({ title, code: holds ? 0 : 1, others })));
+});
+
+test('no file with one other bit is accepted', () => {
+  const tests = testStatement();
+  const good = Buffer.from([runStatement(tests), tests].map((one) => `${signEnvelope(one, key)}\n`).join(''));
+  const verifier = verifyingKey(pem);
+  expect(verifyBundle(good, verifier).attested).toBeDefined();
+  fc.assert(
+    fc.property(fc.nat(good.length * 8 - 1), (bit) => {
+      const changed = Buffer.from(good);
+      const at = bit >> 3;
+      changed[at] = (changed[at] ?? 0) ^ (1 << (bit & 7));
+      return verifyBundle(changed, verifier).attested === undefined;
+    }),
+    { numRuns: 300 },
+  );
+});
