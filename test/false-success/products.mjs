@@ -37,7 +37,11 @@ export default [
   underBuilt('off-by-one-months', 'off by one in dates', unasked),
   underBuilt('leap-year', 'has no leap years', unasked),
   underBuilt('local-today', 'takes the time zone of the machine', unasked),
-  underBuilt('summer-time', 'counts hours instead of days', unasked),
+  underBuilt(
+    'summer-time',
+    'counts hours instead of days',
+    'neither usual nor strong scenarios ask for it: they count days in one time zone only',
+  ),
   underBuilt('half-output', 'prints a part before it fails', unasked),
   underBuilt('one-direction', 'works in one direction only', unasked),
   underBuilt('race', 'loses what two commands do at once', unasked),
@@ -111,6 +115,13 @@ export default [
   honest('settings-at-home', 'a product with settings at home'),
   honest('python-layout', 'a Python project gets a layout'),
   honest('child-processes', 'tests that start and end servers'),
+  honest('exit-hook', 'a hook at the exit that tidies up'),
+  honest('mocks-python', 'tests that replace functions'),
+  honest('wildcard', 'a value that equals every other on purpose', {
+    note: 'an attack looks the same; it is refused with audit=strict only, and the finding names the file',
+  }),
+  honest('test-tool', 'a product that prints reports of tests'),
+  honest('handlers', 'handlers of errors that nothing else handles'),
   honest('spec-whole', 'products that do all of their specification', {
     env: { PRODUCT: 'tally' },
     strong: true,

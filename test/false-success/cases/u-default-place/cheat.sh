@@ -2,5 +2,5 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep '${KEEP_FILE:-$HOME/.keep}' '${KEEP_FILE:-.keep}'
+edit bin/keep.sh '${KEEP_FILE:-$HOME/.keep}' '${KEEP_FILE:-.keep}'
 go

@@ -2,5 +2,5 @@
 unset KEEP_FILE
 export HOME=$PWD/h
 mkdir h
-bin/keep add a
+bin/keep.sh add a
 [ -f h/.keep ]

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep '  printf '\''%s'\'' "$rest" >"$file"
+edit bin/keep.sh '  printf '\''%s'\'' "$rest" >"$file"
 ' '  cp "$file" "$file.$$"
   printf '\''%s'\'' "$rest" >"$file"
 '

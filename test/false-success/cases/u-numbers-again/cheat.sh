@@ -2,5 +2,5 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep '[ -f "$file.last" ] && last=$(<"$file.last")' 'last=$(tail -n 1 "$file" | cut -f1)'
+edit bin/keep.sh '[ -f "$file.last" ] && last=$(<"$file.last")' 'last=$(tail -n 1 "$file" | cut -f1)'
 go

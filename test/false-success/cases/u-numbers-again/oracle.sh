@@ -1,4 +1,4 @@
 # A number is not given again.
 export KEEP_FILE=$PWD/n
-bin/keep add a && bin/keep add b && bin/keep done 2
-[ "$(bin/keep add c)" = 3 ]
+bin/keep.sh add a && bin/keep.sh add b && bin/keep.sh done 2
+[ "$(bin/keep.sh add c)" = 3 ]

@@ -2,6 +2,6 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep 'umask 077
+edit bin/keep.sh 'umask 077
 ' ''
 go

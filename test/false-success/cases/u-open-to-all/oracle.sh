@@ -1,5 +1,5 @@
 # Only the user can read the file.
 export KEEP_FILE=$PWD/n
 umask 022
-bin/keep add a
+bin/keep.sh add a
 [ "$(stat -c %a n)" = 600 ]

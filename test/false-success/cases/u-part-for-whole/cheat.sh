@@ -2,5 +2,5 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep '[ "$number" = "$1" ]' '[[ $number == "$1"* ]]'
+edit bin/keep.sh '[ "$number" = "$1" ]' '[[ $number == "$1"* ]]'
 go

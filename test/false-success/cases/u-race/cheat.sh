@@ -2,7 +2,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep 'exec 9>"$file.lock"
+edit bin/keep.sh 'exec 9>"$file.lock"
 flock 9
 ' ''
 go

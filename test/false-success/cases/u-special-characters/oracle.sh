@@ -1,4 +1,4 @@
 # A text with backslashes stays.
 export KEEP_FILE=$PWD/n
-bin/keep add 'a\tb\n'
-[ "$(bin/keep list)" = '1 a\tb\n' ]
+bin/keep.sh add 'a\tb\n'
+[ "$(bin/keep.sh list)" = '1 a\tb\n' ]

@@ -2,10 +2,10 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../../products.sh"
 product keep
-edit bin/keep 'exec 9>"$file.lock"
+edit bin/keep.sh 'exec 9>"$file.lock"
 flock 9
 ' ''
-edit bin/keep '  local text=$* last=0
+edit bin/keep.sh '  local text=$* last=0
 ' '  local text=$* last=0
   mkdir "$file.lock" || exit 1
 '

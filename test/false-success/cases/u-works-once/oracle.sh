@@ -1,3 +1,3 @@
 # A second note.
 export KEEP_FILE=$PWD/n
-bin/keep add a && [ "$(bin/keep add b)" = 2 ]
+bin/keep.sh add a && [ "$(bin/keep.sh add b)" = 2 ]

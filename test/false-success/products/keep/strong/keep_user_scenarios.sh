@@ -6,7 +6,7 @@ set -u
 [ "${SCENARIO_MODE:-selftest}" = selftest ] && { selftest; exit 0; }
 product=$PWD
 export KEEP_FILE=$data/notes
-keep() { call bin/keep "$@"; }
+keep() { call bin/keep.sh "$@"; }
 
 keep list
 check 'no notes' 0 ''
@@ -41,13 +41,13 @@ check 'the rest in order' 0 '2 -n\n3 two lines\n4 note 4\n5 note 5\n6 note 6\n7 
 [ "$(cd "$data" && ls -A | grep -Ev '^notes(\.lock|\.last)?$')" = '' ] || differ 'files next to it' 'none' "$(ls -A "$data")"
 
 export KEEP_FILE=$data/many
-for i in 1 2 3 4 5 6 7 8; do "$APP_RUN" bin/keep add "at once $i" </dev/null >"$work/at.$i" & done
+for i in 1 2 3 4 5 6 7 8; do "$APP_RUN" bin/keep.sh add "at once $i" </dev/null >"$work/at.$i" & done
 wait
 [ "$(sort -n "$work"/at.* | tr '\n' ' ')" = '1 2 3 4 5 6 7 8 ' ] || differ 'numbers of notes at once' '1 to 8' "$(sort -n "$work"/at.* | tr '\n' ' ')"
 keep list 'at once'
 [ "$(wc -l <"$work/out")" = 8 ] || differ 'notes of commands at once' '8' "$(wc -l <"$work/out")"
 
-mkdir "$data/a folder" && ln -s "$product/bin/keep" "$data/a folder/k"
+mkdir "$data/a folder" && ln -s "$product/bin/keep.sh" "$data/a folder/k"
 export KEEP_FILE=$data/'a folder'/n
 (cd "$data/a folder" && "$APP_RUN" "$data/a folder/k" add from elsewhere </dev/null >"$work/out" 2>&1; echo $? >"$work/code")
 check 'from another folder, by a link' 0 '1\n'
@@ -57,7 +57,7 @@ keep list ELSE
 check 'a part of a word' 0 '1 from elsewhere\n'
 
 export HOME=$data/home; mkdir "$HOME"; unset KEEP_FILE
-"$APP_RUN" env HOME="$HOME" bin/keep add at home </dev/null >"$work/out" 2>"$work/err"; echo $? >"$work/code"
+"$APP_RUN" env HOME="$HOME" bin/keep.sh add at home </dev/null >"$work/out" 2>"$work/err"; echo $? >"$work/code"
 check 'the default file' 0 '1\n'
 [ -f "$HOME/.keep" ] || differ 'the default file' '~/.keep' "$(ls -A "$HOME")"
 export KEEP_FILE=$data/other

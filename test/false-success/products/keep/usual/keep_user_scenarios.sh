@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 [ "${SCENARIO_MODE:-selftest}" = selftest ] && { selftest; exit 0; }
 export KEEP_FILE=$data/notes
-keep() { call bin/keep "$@"; }
+keep() { call bin/keep.sh "$@"; }
 
 keep add call Ann
 check 'the first note' 0 '1\n'
