@@ -102,7 +102,7 @@ Folders: [one](sub), [one](sub/), [the one above](..), [none](lost-folder/).
 From where it runs: [a page](/pages/links.md), [none](/lost.md), [none](/links.md?lost).
 Itself: [a heading](#addresses), [none](#lost-heading), [with a query](?a=b#addresses), [none](?a=b#lost).
 Queries: [good](links.md?plain=1), [good](links.md?plain=1#links), [none](lost.md?plain=1), [none](links.md?plain=1#lost).
-Encoded: [good](a%23b.md), [good](what%3F.md#c-d), [good](half%20of%2050%25.md), [good](sub/page_(1).md#two), [none](lost%20page.md).
+Encoded: [good](a%23b.md), [good](what%3F.md#c-d), [good](half%20of%2050%25.md), [good](sub/page_(12).md#two), [none](lost%20page.md).
 Encoded: [good](headings.md#caf%C3%A9), [good](headings.md#café), [broken off](lost-50%.md), [not UTF-8](lost-%E0%A4.md).
 Colons: [a file](sub/at-12:30.md), [none](sub/lost:30.md).
 Other sites: [a](https://example.org/a.md#b), [b](HTTP://example.org), [c](//example.org/c.md), [d](mailto:a@example.org),
@@ -129,6 +129,8 @@ but dashes ---
 ## Ruled
 ---
 
+---
+
 ## Same
 ## same
 ## Same
@@ -149,14 +151,14 @@ text # Middle
 [6](#underlined), [7](#underlined-too), [8](#same), [9](#same-1), [10](#same-2), [11](?lost#same-3), [12](?lost#same-0),
 [13](?lost#seven), [14](?lost#hash), [15](?lost#middle), [16](?lost#fenced), [17](?lost#commented), [18](?lost#what's-new-in-20),
 [19](#by-id), [20](#by-quote), [21](?lost#by-data), [22](?lost#by-code), [23](?lost#by-text), [24](?lost#text), [25](#bare),
-[26](?lost#no-heading), [27](?lost#but-dashes----), [28](#ruled), [29](?lost#ruled-1), [30](?lost#-ruled).
+[26](?lost#no-heading), [27](?lost#but-dashes----), [28](#ruled), [29](?lost#ruled-1), [30](?lost#-ruled), [31](?lost#-1).
 PAGE
   printf '# C\r\n\r\n## C D\r\n\r\n[good](#c-d)\r\n[none](#lost)\r\n[none](lost.md)\r\n' >'what?.md'
   touch 'a#b.md' 'half of 50%.md' sub/at-12:30.md sub/code.js
   echo '# Page' >sub/page.markdown
-  echo '# Two' >'sub/page_(1).md'
+  echo '# Two' >'sub/page_(12).md'
 }
-total=': 103 links in 11 files, 6 to other sites.'
+total=': 104 links in 11 files, 6 to other sites.'
 
 # wanted: what must be reported of the pages here, without columns.
 wanted() {
