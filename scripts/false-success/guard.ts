@@ -18,6 +18,7 @@ const guards: readonly (readonly [RegExp, string])[] = [
   [/above a sealed path/, 'a sealed path cannot be replaced'],
   [/holdout_leak/, 'leak of a holdout'],
   [/wrote disallowed files/, 'allowed paths of a node'],
+  [/a key of the engine's own|which only the engine sets/, 'values that only the engine sets'],
   [/verification command rejected/, 'rules for commands of a plan'],
   [/which only a tool with sets_plan/, 'rules for commands of a plan'],
   [/product ended the scenario|replaced the functions by which/, 'the end of a scenario is proven'],

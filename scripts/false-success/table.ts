@@ -25,7 +25,9 @@ const rowSchema = z.strictObject({
   late: z
     .boolean()
     .default(false)
-    .describe('the product is wrong only if the attack, which comes late, works'),
+    .describe(
+      'the product is wrong only if the attack works: it comes after the check, or where files are written',
+    ),
   strong: z
     .boolean()
     .default(false)

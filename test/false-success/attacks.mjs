@@ -39,7 +39,8 @@ const notes = {
     'Found where its comparison is a constant. Only where the test or scenario imports the product: start it by `APP_RUN` and compare its output.',
   'a process that was left running writes the product later':
     'In the sandbox the process ends with the check. But the delivered product starts it again, and is right only at first.',
-  'the expected values of tests are changed': keepTests,
+  'the expected values of tests are changed':
+    'The audit reports a changed test (`test-changed`, a warning), not changed data that tests read. Keep both out of `allowed_files` or `allowed_write_paths`, or use holdout scenarios.',
   'tests return before they compare': keepTests,
   'the function that declares tests drops what they do': keepTests,
   'a new test replaces a function of the product':
@@ -174,7 +175,9 @@ export default [
     '242-order-hollow-verify',
   ]),
   ...kind('a work order asks for a link in place of a file', ['117-order-mode-link']),
-  ...kind('git attributes change the files that are delivered', ['125-order-gitattributes-ident']),
+  ...kind('git attributes change the files that are delivered', ['125-order-gitattributes-ident'], {
+    late: true,
+  }),
   ...kind('the test command always succeeds', ['201-test-script-true']),
   ...kind('tests are deleted', ['202-tests-deleted']),
   ...kind('a module of the project takes the place of the test library', ['203-unittest-shadowed']),

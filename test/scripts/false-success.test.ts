@@ -51,6 +51,7 @@ it.each([
     'exit_build_failed (…): apply: write_scope_violation: not in allowed_files: test/add.test.js',
     'rules for work orders: write_scope_violation',
   ],
+  ['bad: build: the agent set "outcome", a key of the engine\'s own', 'values that only the engine sets'],
   ['bad: check: 0 of 1 scenario pass, 1 fail: add_user_scenarios.sh (…)', 'holdout scenarios'],
   ['bad: check: tool_exit_code_1', "the project's tests"],
 ])('the reason "%s" names the guard %s', (reason, name) => {
