@@ -44,10 +44,10 @@ test.for<[string, string[]]>([
 });
 
 test('the text of a here document is mutated, its end is not', async () => {
-  expect(await described('a.sh', 'cat <<EOF\na ${b}\nEOF\n')).toEqual([
+  expect(await described('a.sh', 'cat <<EOF\na ${b}\nc\nEOF\n')).toEqual([
     '1 statement: cat → :',
     '2 template: a  → nothing',
-    '2 template: ⏎ → nothing',
+    '3 template: ⏎c → nothing',
   ]);
 });
 

@@ -96,10 +96,11 @@ const rawString: MutationRule = (node) => {
   return isFormat ? textAround(node, start, end, percentForm) : emptied(start, end);
 };
 
+/** All but the end of its last line, which the closing mark needs. */
 const heredoc: MutationRule = (node) =>
   fixedText(
     node.start,
-    node.end,
+    node.text.endsWith('\n') ? node.end - 1 : node.end,
     node.children.filter((child) => child.named && child.type !== 'heredoc_content'),
   );
 
