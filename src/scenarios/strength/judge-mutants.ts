@@ -42,6 +42,9 @@ export type JudgingRequest = {
 /** After so many judgements the unmutated product is judged again. */
 const checkedEvery = 50;
 
+/** Of fewer mutants, those without a verdict are no reason to end early. */
+const enoughForVerdicts = 20;
+
 /** Judges until the goal is reached, the time is over or the signal fires. */
 export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Promise<JudgedMutants> {
   const { order, variants, cache, key, goal, isOver } = request;
@@ -54,13 +57,15 @@ export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Pr
   });
   for (;;) {
     const tally = tallyOf(outcomes, goal);
-    if (isWithoutVerdicts(tally)) return ended('infra', noVerdicts(tally));
-    if (tally.end !== undefined)
-      return isUnreached(tally) ? ended('void', unreached(variants)) : ended('done');
-    if (isOver()) return ended('budget');
+    const isEnd = tally.end !== undefined || isOver();
+    if (lacksVerdicts(tally.counts) && (isEnd || tally.length >= enoughForVerdicts))
+      return ended('infra', noVerdicts(tally));
+    if (isEnd && isUnreached(tally)) return ended('void', unreached(variants));
+    if (isEnd) return ended(tally.end === undefined ? 'budget' : 'done');
     await judgeSome(request, outcomes, judge, host);
     if (host.signal.aborted) return ended('interrupted');
-    const trouble = await variants.check();
+    const isLast = isOver() || tallyOf(outcomes, goal).end !== undefined;
+    const trouble = await variants.check(isLast ? 'often' : 'once');
     if (host.signal.aborted) return ended('interrupted');
     if (trouble === undefined) continue;
     // What was judged before may be as wrong.
@@ -69,10 +74,6 @@ export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Pr
     return ended(trouble.isInfra ? 'infra' : 'void', why);
   }
 }
-
-/** Few may have had bad luck only. */
-const isWithoutVerdicts = ({ counts, end }: StrengthTally): boolean =>
-  lacksVerdicts(counts) && (end !== undefined || validIn(counts) + counts.no_verdict >= 20);
 
 const noVerdicts = ({ counts }: StrengthTally): string =>
   `${counts.no_verdict} of ${validIn(counts) + counts.no_verdict} mutants had no verdict, for reasons of infrastructure`;

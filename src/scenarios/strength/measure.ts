@@ -20,7 +20,14 @@ import { mountChoices } from './product.ts';
 import { mutantsIn, type SourceMutants } from './sources.ts';
 import type { StrengthSubject } from './subject.ts';
 import { survivorsOf } from './survivors.ts';
-import { inSampleOrder, type StrengthGoal, strengthOf, tallyOf, unknownStrength } from './tally.ts';
+import {
+  inSampleOrder,
+  lacksVerdicts,
+  type StrengthGoal,
+  strengthOf,
+  tallyOf,
+  unknownStrength,
+} from './tally.ts';
 import { openVariants, type VariantTrouble } from './variants.ts';
 
 export type StrengthOptions = StrengthGoal & {
@@ -216,7 +223,7 @@ async function measured(
       : end === 'interrupted'
         ? 'it was interrupted'
         : undefined;
-  const isVoid = end === 'void' || end === 'infra';
+  const isVoid = end === 'void' || end === 'infra' || lacksVerdicts(tally.counts);
   const strength = strengthOf(tally, {
     ...{ all: order.length, required, leftOut, isVoid },
     why: why ?? early,

@@ -22,8 +22,8 @@ export type Variants = {
   readonly base: BaseProduct;
   /** Judges a variant; undefined if the signal fired meanwhile. */
   judge(variant: Variant): Promise<MutantOutcome | undefined>;
-  /** Why the unmutated product does not pass, judged several times; undefined if it does, or if the signal fired. */
-  check(): Promise<VariantTrouble | undefined>;
+  /** Why the unmutated product does not pass, judged once, or as often as at first; undefined if it does, or if the signal fired. */
+  check(how: 'once' | 'often'): Promise<VariantTrouble | undefined>;
 };
 
 export type VariantTrouble = { readonly why: string; readonly isInfra: boolean };
@@ -36,7 +36,7 @@ export type VariantRequest = Omit<BaseRequest, 'mounts' | 'place'> & {
   readonly jobs: number;
 };
 
-/** How often the unmutated product is judged before a mutant is, and whenever it is judged again. */
+/** How often the unmutated product is judged before the first mutant and after the last one. */
 const times = 5;
 
 /** Makes it. Dependencies are mounted where the product passes so. */
@@ -59,6 +59,9 @@ export async function openVariants(
   }
   return trouble;
 }
+
+const repeated = <T>(tasks: readonly T[], count: number): readonly T[] =>
+  Array.from({ length: count }, () => tasks).flat();
 
 const newPlace = async (room: string): Promise<string> => {
   const place = join(room, randomBytes(8).toString('hex'));
@@ -137,10 +140,10 @@ function variantsOf(
         if (watched.isFull) return 'killed';
         return outcomeOf(watched.value);
       }),
-    check: () =>
+    check: (how) =>
       inPlace(async (place) => {
         const found = await withVariant(base, undefined, place, host, (app, files) =>
-          untilTrouble(Array.from({ length: times }, () => members).flat(), jobs, host, (timed) =>
+          untilTrouble(repeated(members, how === 'once' ? 1 : times), jobs, host, (timed) =>
             inPlace((own) => firstFailure([timed], { app, files, base }, { place: own, timeoutMs }, host)),
           ),
         );
