@@ -1,4 +1,5 @@
 /** `factory verify FILE`: whether a signer has attested a run, unchanged. */
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import {
   type AttestedBundle,
@@ -8,7 +9,7 @@ import {
 } from '../app/attest/bundle.ts';
 import { productDifferences } from '../app/attest/compare-repo.ts';
 import { verifyingKeyIn } from '../app/attest/keys.ts';
-import { readPlainBytes } from '../platform/files/read.ts';
+import { readFailure } from '../platform/files/write.ts';
 import { readKey } from './attest.ts';
 import { usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
@@ -23,13 +24,13 @@ export async function verifyFile(
   { key: keyFile, ...options }: VerifyOptions,
   io: Pick<CliIo, 'cwd' | 'env' | 'out' | 'outIsTerminal'>,
 ): Promise<VerbResult> {
-  const read = readPlainBytes(resolve(io.cwd, file));
-  if (read.kind !== 'text')
-    return usage(`${file} cannot be read`, 'name a file that factory attest has written');
-  if (keyFile === undefined) return unknownSigner(claimedSigners(read.text), file, options, io);
+  const bytes = await readFile(resolve(io.cwd, file)).catch((error: unknown) => readFailure(error));
+  if (typeof bytes === 'string')
+    return usage(`${file}: ${bytes}`, 'name a file that factory attest has written');
+  if (keyFile === undefined) return unknownSigner(claimedSigners(bytes), file, options, io);
   const key = await readKey(keyFile, verifyingKeyIn, io);
   if ('problems' in key) return key;
-  const verified = verifyBundle(read.text, key);
+  const verified = verifyBundle(bytes, key);
   const differences = await repoDifferences(verified.attested, options, io);
   const problems = [...verified.problems, ...differences];
   const code = problems.length === 0 ? 0 : 1;

@@ -131,9 +131,6 @@ function checksOf(run: AttestedRun, facts: Omit<RunPredicate, 'test_result'>) {
     commands: facts.commands,
     judged: scenarioTestsOf(run),
     doubts:
-      facts.more_commands > 0 ||
-      facts.accepted.weakness.length > 0 ||
-      (evidence.outdated ?? []).length > 0 ||
-      facts.judged?.floor === 'failed',
+      facts.more_commands > 0 || (evidence.outdated ?? []).length > 0 || facts.judged?.floor === 'failed',
   };
 }

@@ -16,7 +16,7 @@ export type RunChecks = {
         readonly replayed: boolean;
       }
     | undefined;
-  /** Whether something is in doubt that is no test: an accepted weakness, commands that are not listed, … */
+  /** Whether something is in doubt that is no test: commands that are not listed, … */
   readonly doubts: boolean;
 };
 
