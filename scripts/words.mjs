@@ -67,7 +67,7 @@ const fields = {
   told: ['src/core/records/', 'src/engine/cost-ledger.ts', 'src/engine/shared-budget.ts'],
   // Of an edge in a picture: how often the run took it.
   taken: ['src/app/inspect/', 'src/app/picture/', 'src/web/page/views/graph.tsx'],
-  said: ['src/cli/scenario.ts', 'src/builder/mend.ts'],
+  said: ['src/cli/scenario-output.ts', 'src/builder/mend.ts'],
   beside: ['src/holdout/seal.ts'],
 };
 const isField = (name, file) => fields[name]?.some((place) => file.startsWith(place)) ?? false;

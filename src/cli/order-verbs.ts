@@ -8,6 +8,7 @@ import {
   option,
   repeatable,
   runIdOption,
+  runsdir,
   wholeNumber,
 } from './options.ts';
 import { orderOptions } from './order.ts';
@@ -114,7 +115,7 @@ export const orderVerbs: readonly Group[] = [
   },
   {
     usage: 'scenario',
-    about: 'Accept or reject a product by holdout scenarios (lint, selftest, run, strength)',
+    about: 'Accept or reject a product by holdout scenarios (lint, selftest, run, strength, survivors)',
     examples: ['scenario run scripts/scenarios --app .'],
     exits: {
       0: 'all pass',
@@ -163,6 +164,14 @@ export const orderVerbs: readonly Group[] = [
           noColor(),
         ],
         load: async () => (await import('./strength.ts')).scenarioStrength,
+      },
+      {
+        usage: 'survivors <run>',
+        about: 'Print the mutants that the scenarios of a run did not notice (needs the key of its holdout)',
+        examples: ['scenario survivors latest'],
+        exits: { 0: 'printed, also where there are none', 2: 'nothing was measured, or the key is not here' },
+        options: () => [runsdir(), json('print the number and the survivors as JSON'), noColor()],
+        load: async () => (await import('./survivors.ts')).scenarioSurvivors,
       },
     ],
   },

@@ -1,11 +1,8 @@
 /** `factory scenario lint|selftest|run`: holdout scenarios against a product. */
-import { readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { type Diagnostic, type Refusal, refused, wrong } from '../core/diagnostic.ts';
-import type { JsonObject } from '../core/json.ts';
-import { visibleFailure, withoutSealed } from '../core/policy/visible-failure.ts';
-import { isolations } from '../core/records/result.ts';
 import { floorWords } from '../core/settings/graph.ts';
 import { durationMs } from '../core/settings/types.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -15,6 +12,7 @@ import { realReach } from '../platform/network.ts';
 import { programsOf } from '../platform/process/table.ts';
 import { type Discovered, discover } from '../scenarios/discover.ts';
 import { openFloorCache } from '../scenarios/floor/cache.ts';
+import type { PhaseHost } from '../scenarios/launch/product.ts';
 import { lintScenarios } from '../scenarios/lint.ts';
 import type { ScenarioReport } from '../scenarios/result.ts';
 import { runScenarios } from '../scenarios/run-all.ts';
@@ -22,7 +20,9 @@ import { sandboxHere } from '../scenarios/sandbox.ts';
 import { helpersOf, productStarts } from '../scenarios/starts.ts';
 import { copyTree } from '../workspace/copy.ts';
 import type { CliIo } from './io.ts';
-import { scenarioNotes, scenarioTable } from './report/scenarios.ts';
+import { isOfNode, reportScenarios, writeScenarioOutput } from './scenario-output.ts';
+import type { withStrength } from './scenario-strength.ts';
+import { strengthRequest } from './strength-request.ts';
 import type { VerbResult } from './verb.ts';
 
 export type ScenarioFlags = {
@@ -58,10 +58,13 @@ async function judge(
   const folder = resolve(io.cwd, place);
   const found = await discover(folder).catch(orMissing);
   if (found === undefined || found.scenarios.length === 0) return noScenarios(found, place, flags, io);
+  const began = io.clock.monotonic();
   const settings = await settingsOf(flags, io);
   if ('problems' in settings) return settings;
+  const request = strengthRequest(io);
+  if (request !== undefined && 'problems' in request) return request;
   const { isolation, floor, ...options } = settings;
-  const isPart = outputOf(io) === undefined && (await hasOthers(folder));
+  const isPart = !isOfNode(io) && (await hasOthers(folder));
   const signal = io.signal();
   // Before any product could change them.
   const texts = await siblingTexts(folder);
@@ -71,21 +74,25 @@ async function judge(
     const problems = await isolationProblems(found, place, sandbox.noSandbox);
     if (problems.length > 0) return { problems };
   }
-  const report = await runScenarios(
-    found,
-    { ...options, mode, floor: { ...floor, isPart } },
-    {
-      ...{ ...sandbox, clock, env, signal, programsOf, reach: realReach },
-      copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
-    },
-  );
+  const host: PhaseHost = {
+    ...{ ...sandbox, clock, env, signal, programsOf, reach: realReach },
+    copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
+  };
+  const judged = await runScenarios(found, { ...options, mode, floor: { ...floor, isPart } }, host);
+  const isMeasured = mode === 'live' && judged?.status === 'pass' && request !== undefined;
+  const about = { ...options, scenarios: found.scenarios, jobs: flags.jobs, began };
+  const report = isMeasured ? await measuredToo(judged, request, about, host) : judged;
   if (report === undefined) {
     io.err('interrupted: every scenario was ended\n');
     return 130;
   }
-  await tell(report, texts, flags, io);
+  await reportScenarios(report, texts, flags.json === true, io);
   return report.exit_code;
 }
+
+/** What is needed to measure takes time to load. */
+const measuredToo = async (...given: Parameters<typeof withStrength>) =>
+  (await import('./scenario-strength.ts')).withStrength(...given);
 
 /** Whether it is one scenario of several in its folder. */
 async function hasOthers(place: string): Promise<boolean> {
@@ -158,34 +165,6 @@ export async function holdoutFolders(place: string): Promise<readonly string[]> 
   return [...new Set([folder, await realpath(folder)])];
 }
 
-async function tell(
-  report: ScenarioReport,
-  texts: readonly string[],
-  flags: ScenarioFlags,
-  io: CliIo,
-): Promise<void> {
-  const notes = scenarioNotes(report);
-  // Output of a node reaches the builder: it must not contain any text of the scenarios.
-  const sealed = outputOf(io) === undefined ? [] : texts;
-  const { failure_class } = report;
-  const outcome =
-    failure_class === null
-      ? { outcome: 'success', notes }
-      : { outcome: 'fail', failure_reason: withoutSealed(notes, sealed), failure_class };
-  await writeOutput(report, outcome, texts, io);
-  if (flags.json === true) {
-    const results = report.results.map((one) => ({
-      ...one,
-      output: {
-        stdout: withoutSealed(one.output.stdout, sealed),
-        stderr: withoutSealed(one.output.stderr, sealed),
-      },
-    }));
-    io.out(`${JSON.stringify({ ...report, results }, null, 2)}\n`);
-  } else io.out(scenarioTable(report, sealed));
-  if (failure_class !== null) io.err(`failure_class=${failure_class}\n`);
-}
-
 async function noScenarios(
   found: Discovered | undefined,
   place: string,
@@ -201,41 +180,12 @@ async function noScenarios(
   const notes = `${why}: nothing judged the product`;
   const report: ScenarioReport = {
     ...{ schema_version: 1, status: 'none', exit_code: 0, failure_class: null },
-    ...{ results: [], passed_over: [], floor: null },
+    ...{ results: [], passed_over: [], floor: null, strength: null },
   };
-  await writeOutput(report, { outcome: 'success', preferred_next_label: 'none', notes }, [], io);
+  await writeScenarioOutput(report, { outcome: 'success', preferred_next_label: 'none', notes }, [], io);
   io.out(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : `${notes}\n`);
   return 0;
 }
-
-/** Writes the answer of a pipeline's node. */
-async function writeOutput(
-  { status, failure_class, results, floor }: ScenarioReport,
-  outcome: JsonObject,
-  texts: readonly string[],
-  io: CliIo,
-): Promise<void> {
-  const output = outputOf(io);
-  if (output === undefined) return;
-  const failures = results
-    .filter((one) => one.failure_class === 'product')
-    .map((one): JsonObject => ({ scenario: one.scenario, said: visibleFailure(one.output, texts) }));
-  const held = results.flatMap(({ outcome, evidence }) => (outcome === 'pass' ? [evidence.isolation] : []));
-  const weakest = isolations.findLast((one) => held.includes(one));
-  const context_updates = {
-    'judge.status': status,
-    'judge.class': failure_class ?? '',
-    'judge.failures': failures,
-    'judge.passed': results.filter((one) => one.outcome === 'pass').length,
-    'judge.total': results.length,
-    'judge.floor': floor?.state ?? '',
-    'judge.passed_before': floor?.passed_before ?? '',
-    'judge.isolation': weakest ?? '',
-  };
-  await writeFile(output, `${JSON.stringify({ ...outcome, context_updates })}\n`);
-}
-
-const outputOf = ({ env }: CliIo): string | undefined => env['FACTORY_OUTPUT'] || undefined;
 
 /** Bytes of a file that can be a script. */
 const longestText = 1024 * 1024;

@@ -108,6 +108,7 @@ export const variablesGiven = ({
 /** Settings of a graph that count only for a whole run: a called pipeline has those of the run's own pipeline. */
 export const settingsOfRun: readonly string[] = [
   ...['workdir', 'holdout', 'holdout_beside', 'holdout_from', 'isolation', 'floor', 'audit'],
+  ...['strength', 'min_strength', 'strength_build', 'strength_budget'],
   ...['agent_script', 'sandbox', 'sandbox_bind', 'prices', 'verify_reserve'],
   ...Object.keys(graphLimits),
 ];

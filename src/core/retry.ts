@@ -12,8 +12,10 @@ import {
   type SuspendedRun,
 } from './outcome.ts';
 import { isReset, spentWindows, windowsOf } from './quota-windows.ts';
+import { reportedStrength } from './records/strength.ts';
 import type { Route } from './routing.ts';
 import { sha256 } from './sha256.ts';
+import { isTooWeak } from './strength.ts';
 
 export type RetryPolicy = {
   /** Extra attempts; undefined when neither node nor graph sets them. */
@@ -103,6 +105,8 @@ export function nextAttempt(policy: RetryPolicy, attempt: number, answered: Outc
     if (outcome.class === 'guardrail' || outcome.class === 'cancelled' || outcome.class === 'budget')
       return done;
     if (isFinalConfig(outcome) || outcome.park?.held === true) return done;
+    // The mutants are drawn by product and suite: the same ones would be judged again.
+    if (isTooWeak(reportedStrength(outcome.updates))) return done;
     if (outcome.park !== undefined && isLong(outcome.park, outcome.retryAfterMs, policy.park_after))
       return done;
     if (!infra && !policy.onFail) return done;

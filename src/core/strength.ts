@@ -48,6 +48,9 @@ function tail(least: number, n: number, rate: number): number {
  *  too often. */
 const looks: ReadonlySet<number> = new Set([60, 120, 240, 480]);
 
+/** Before it nothing is decided, unless all were judged. */
+export const firstStrengthLook = Math.min(...looks);
+
 export const isStrengthLook = (valid: number): boolean => looks.has(valid);
 
 /** At a look, or when all were judged: whether a required strength is reached; undefined while that is open. Where all were
@@ -66,6 +69,10 @@ export function strengthDecision(
     : clopperPearson(killed, valid);
   return low >= required ? 'met' : high < required ? 'missed' : undefined;
 }
+
+/** Whether scenarios that passed are not accepted as a judge: what is required was missed, or could not be found out. */
+export const isTooWeak = (strength: Strength | null | undefined): boolean =>
+  strength != null && strength.required !== null && strength.state !== 'met';
 
 /** `strength 72 % (59–83), 60 of 303`. */
 export function strengthWords(strength: Strength | undefined): string {

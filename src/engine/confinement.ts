@@ -94,6 +94,8 @@ export function confinementOf(
     readonly printed?: readonly string[];
     /** Other folders of the run that it may read. */
     readonly shown?: readonly string[];
+    /** Other folders of the run that it may write to. */
+    readonly writable?: readonly string[];
     /** Folders that cannot be renamed. */
     readonly pinned?: readonly string[];
     /** Files and folders of the workspace that are read-only. */
@@ -150,10 +152,11 @@ export function confinementOf(
     path,
     write: false,
   }));
+  const written = (stage.writable ?? []).map((path) => ({ path, write: true }));
   const to = placeInSandbox(setting);
   return {
     ...confined,
-    inside: [...confined.inside, ...read],
+    inside: [...confined.inside, ...read, ...written],
     pinned: stage.pinned ?? [],
     frozen: stage.frozen ?? [],
     ...(to === workspace ? {} : { relocated: { from: workspace, to } }),
@@ -176,6 +179,23 @@ export function scenarioVariables(
     ...(floor === undefined ? {} : { FACTORY_FLOOR: floor }),
     ...(bind.length === 0 ? {} : { FACTORY_SANDBOX_BIND: bind.join(',') }),
     ...(sandboxRequestOf(graph, node, confinement).word === 'none' ? { FACTORY_SANDBOX: 'none' } : {}),
+  };
+}
+
+/** Variables by which it learns that it measures the strength of the scenarios too. `leftMs`: what is left of the attempt's time. */
+export function strengthVariables(
+  { settings }: Node,
+  survivors: string,
+  leftMs: number,
+): Record<string, string> {
+  const { strength, min_strength: required, strength_build: build, strength_budget: budgetMs } = settings;
+  return {
+    ...(strength === undefined ? {} : { FACTORY_STRENGTH: `${strength}` }),
+    ...(required === undefined ? {} : { FACTORY_MIN_STRENGTH: `${required}` }),
+    ...(build === undefined ? {} : { FACTORY_STRENGTH_BUILD: build }),
+    FACTORY_STRENGTH_BUDGET: `${budgetMs}ms`,
+    FACTORY_TIME_LEFT: `${Math.floor(leftMs)}ms`,
+    FACTORY_SURVIVORS: survivors,
   };
 }
 

@@ -1,5 +1,5 @@
 /** Starts the programs of one attempt: with the node's environment, in its sandbox, within its time. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { AgentProgram } from '../core/contracts/agent.ts';
 import type { NodeProcesses, StageProgram } from '../core/contracts/node-kind.ts';
 import type { Exit, ProcessId, Spawn, SpawnRequest } from '../core/contracts/process.ts';
@@ -14,7 +14,13 @@ import { noteProcess } from '../run/node-directory.ts';
 import type { Lookout } from '../workspace/walk.ts';
 import { runAgentProgram } from './agent-process.ts';
 import { isInBranchFolder, placeInSandbox } from './branch-folder.ts';
-import { confinementOf, sandboxLevelOf, scenarioVariables, scratchOfNode } from './confinement.ts';
+import {
+  confinementOf,
+  sandboxLevelOf,
+  scenarioVariables,
+  scratchOfNode,
+  strengthVariables,
+} from './confinement.ts';
 import { epochValue, seenBy, withOwnWords } from './environment.ts';
 import type { LayerContext } from './layers/layer.ts';
 import { liveOutput } from './live-output.ts';
@@ -134,6 +140,7 @@ function toolConfinement(
     nodeDir,
     printed,
     shown: context.baseTree === undefined ? [] : [context.baseTree],
+    writable: context.survivors === undefined ? [] : [dirname(context.survivors)],
     pinned: [...new Set([...pinned, ...(checked?.pinned ?? [])])].sort(),
     frozen: checked?.frozen ?? [],
   });
@@ -172,6 +179,7 @@ async function runTool(
       ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
       ...scenarioVariables(run.graph, node, run.confinement),
       ...(context.baseTree === undefined ? {} : { FACTORY_BASE: context.baseTree }),
+      ...(context.survivors === undefined ? {} : strengthVariables(node, context.survivors, left)),
       ...(program.check === true ? commandEnvironment(env) : {}),
       ...(context.checked === undefined ? {} : { PYTHONPYCACHEPREFIX: bytecodeFolder(confinement) }),
       ...program.env,

@@ -14,7 +14,7 @@ import type { Snapshot } from '../workspace/snapshot.ts';
 import { look } from '../workspace/walk.ts';
 import { ownFrom } from './seal.ts';
 import { type Placed, placeSealed, type RemovedHoldout, takeOutSealed } from './sealed-files.ts';
-import { readSealed } from './vault.ts';
+import { readSealed, sealText } from './vault.ts';
 
 /** The holdout of a run, in memory. */
 export type SealedHoldout = {
@@ -25,13 +25,20 @@ export type SealedHoldout = {
   files(): readonly SealedFile[];
   /** Whether a path of the workspace is, or lies below, a holdout path. */
   isSealed(path: string): boolean;
+  /** Encrypts a text with the key of the holdout. */
+  seal(text: string): Buffer;
 };
 
-export const sealedHoldout = ({ paths, from }: Holdout, files: readonly SealedFile[]): SealedHoldout => ({
+export const sealedHoldout = (
+  { paths, from }: Holdout,
+  files: readonly SealedFile[],
+  key: Buffer,
+): SealedHoldout => ({
   paths,
   committed: from === 'workdir',
   files: () => files,
   isSealed: (path) => isSealedPath(path, paths),
+  seal: (text) => sealText(text, key),
 });
 
 /** Whether a node may see the holdout. Tools with `access` do not by default: they record, compare and restore the part of
@@ -157,7 +164,9 @@ export async function openHoldout(
 ): Promise<{ readonly sealed: SealedHoldout | undefined } | Refusal> {
   if (holdout === undefined) return { sealed: undefined };
   const read = await readSealed(runDir, holdout, env);
-  return 'problem' in read ? { problems: [read.problem] } : { sealed: sealedHoldout(holdout, read.files) };
+  return 'problem' in read
+    ? { problems: [read.problem] }
+    : { sealed: sealedHoldout(holdout, read.files, read.key) };
 }
 
 /** Places the holdout files in the workspace of a run that has ended; a resume removes them, since it restores the checkpoint.

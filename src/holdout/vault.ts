@@ -174,20 +174,18 @@ export async function dropKey(building: string, env: Environment): Promise<void>
   if (file !== undefined) await rm(file, { force: true }).catch(() => {});
 }
 
-/** The sealed files of a run, checked against its manifest. */
+/** The sealed files of a run, checked against its manifest, and its key. */
 export async function readSealed(
   runDir: string,
   holdout: Holdout,
   env: Environment,
-): Promise<{ readonly files: readonly SealedFile[] } | { readonly problem: Diagnostic }> {
-  const keyFile = holdoutKeyFile(holdout, env);
-  const text = keyFile === undefined ? undefined : readPlainBytes(keyFile);
-  if (text?.kind !== 'text') {
-    return problem(
-      `the key of the sealed scenarios is not there (${keyFile ?? 'HOME is not set'})`,
-      'resume as the user and on the machine that began the run, or put the key back there (FACTORY_KEYS names another folder)',
-    );
-  }
+): Promise<
+  | { readonly files: readonly SealedFile[]; readonly key: Buffer }
+  | { readonly problem: Diagnostic & { readonly fix: string } }
+> {
+  const read = readHoldoutKey(holdout, env);
+  if ('problem' in read) return read;
+  const { key } = read;
   const path = layout(runDir).sealed;
   const store = readPlainBytes(path, mostOfStore);
   const back =
@@ -195,11 +193,33 @@ export async function readSealed(
   if (store.kind === 'missing') return problem(`the sealed scenarios are gone: there is no ${path}`, back);
   if (store.kind === 'none')
     return problem(`the sealed scenarios cannot be read: ${path} ${store.why}`, back);
-  const files = unpack(store.text, Buffer.from(text.text.toString('latin1').trim(), 'hex'));
+  const files = unpack(store.text, key);
   if (files === undefined || sealedHash(files) !== holdout.sha256)
     return problem(`the sealed scenarios in ${path} are not those that the run was begun with`, back);
-  return { files };
+  return { files, key };
 }
+
+/** The key of a run with a holdout. */
+export function readHoldoutKey(
+  holdout: Pick<Holdout, 'key'>,
+  env: Environment,
+): { readonly key: Buffer } | { readonly problem: Diagnostic & { readonly fix: string } } {
+  const keyFile = holdoutKeyFile(holdout, env);
+  const text = keyFile === undefined ? undefined : readPlainBytes(keyFile);
+  if (text?.kind === 'text') return { key: Buffer.from(text.text.toString('latin1').trim(), 'hex') };
+  return problem(
+    `the key of the sealed scenarios is not there (${keyFile ?? 'HOME is not set'})`,
+    'resume as the user and on the machine that began the run, or put the key back there (FACTORY_KEYS names another folder)',
+  );
+}
+
+/** A text that may be read only where the key of the run's holdout is: encrypted as the holdout is. */
+export const sealText = (text: string, key: Buffer): Buffer =>
+  pack([{ path: '', kind: 'file', mode: 0o600, content: Buffer.from(text) }], key);
+
+/** Undefined for anything but the output of `sealText` with this key. */
+export const openText = (sealed: Buffer, key: Buffer): string | undefined =>
+  unpack(sealed, key)?.[0]?.content.toString();
 
 function pack(files: readonly SealedFile[], key: Buffer): Buffer {
   const list = Buffer.from(

@@ -45,6 +45,8 @@ import { restartExit } from './rules/restart-exit.ts';
 import { shellVariable } from './rules/shell-variable.ts';
 import { startCount } from './rules/start-count.ts';
 import { startIncoming } from './rules/start-incoming.ts';
+import { strengthBudget } from './rules/strength-budget.ts';
+import { strengthUnmeasured } from './rules/strength-unmeasured.ts';
 import { stylesheetProperty } from './rules/stylesheet-property.ts';
 import { stylesheetSyntax } from './rules/stylesheet-syntax.ts';
 import { stylesheetValue } from './rules/stylesheet-value.ts';
@@ -86,6 +88,8 @@ export const rules: readonly Rule[] = [
   holdoutRule,
   refusedCommand,
   needsSandbox,
+  strengthBudget,
+  strengthUnmeasured,
   maskedFailure,
   barePrefix,
   conditionSyntax,

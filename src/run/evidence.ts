@@ -15,6 +15,7 @@ import {
   outdatedSchema,
   type RunResult,
 } from '../core/records/result.ts';
+import { reportedStrength, strengthKey } from '../core/records/strength.ts';
 import type { CallRecord, RanCommand, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 import { AgentBefore } from './agent-before.ts';
@@ -173,12 +174,14 @@ function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const floor = floorStates.find((state) => state === toolValue('judge.floor'));
   const before = toolValue('judge.passed_before');
   const isolation = isolations.find((one) => one === toolValue('judge.isolation'));
+  const strength = reportedStrength({ [strengthKey]: toolValue(strengthKey) });
   return {
     passed,
     total,
     ...(floor === undefined ? {} : { floor }),
     ...(typeof before === 'number' ? { passed_before: before } : {}),
     ...(isolation === undefined ? {} : { isolation }),
+    ...(strength === undefined ? {} : { strength }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The results that one run of a scenario can have. */
 import type { Exit } from '../core/contracts/process.ts';
 import type { FloorState, Isolation } from '../core/records/result.ts';
+import type { Strength } from '../core/records/strength.ts';
 import { classify, ownLines, type Phase, type ScenarioClass, type ScenarioVerdict } from './classify.ts';
 import type { NullProduct } from './floor/null-products.ts';
 import type { PhaseHost } from './launch/product.ts';
@@ -198,6 +199,8 @@ export type ScenarioReport = {
   readonly passed_over: readonly string[];
   /** Whether the suite could have failed; null if it has, or was not run live. */
   readonly floor: FloorReport | null;
+  /** How many mutants of the product the suite notices; null where that was not asked for, or it has failed. */
+  readonly strength: Strength | null;
 };
 
 export type FloorReport = {

@@ -106,6 +106,7 @@ function reportOf(
     results,
     passed_over: passedOver,
     floor: null,
+    strength: null,
   };
 }
 

@@ -45,6 +45,8 @@ test('labels, classes and context keys choose the edges as they do in a run', as
   );
   const infra = await routeOf('compile-and-build', 'next=done', 'judge=fail+infra');
   expect(infra).toMatchObject({ code: 1, end: { exit_node: 'exit_judge_broken' } });
+  const weak = await routeOf('compile-and-build', 'next=done', 'judge=fail+scenario+label=too_weak');
+  expect(weak).toMatchObject({ code: 1, end: { exit_node: 'exit_judge_too_weak' } });
   const stage = 'rollback=success+label=stop+order.stage=exception';
   expect(await routeOf('compile-and-build', 'next=order', 'propose=fail+agent', stage)).toMatchObject({
     end: { exit_node: 'exit_model_failed' },

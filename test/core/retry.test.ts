@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyReport, failed } from '../../src/core/outcome.ts';
 import { nextAttempt, type RetryPolicy } from '../../src/core/retry.ts';
+import { unknownStrength } from '../../src/scenarios/strength/tally.ts';
 
 const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
   maxRetries: undefined,
@@ -106,6 +107,19 @@ describe('a failure', () => {
     (of) => {
       const eager = policy({ maxRetries: 3, onFail: true });
       expect(nextAttempt(eager, 1, failed('x', of))).toMatchObject({ again: false });
+    },
+  );
+  test.for([
+    ['missed', 0.8, false],
+    ['undecided', 0.8, false],
+    ['undecided', null, true],
+    ['met', 0.8, true],
+  ] as const)(
+    'of scenarios whose strength is %s of a required %s is repeated: %s',
+    ([state, required, again]) => {
+      const eager = policy({ maxRetries: 3, onFail: true });
+      const updates = { 'judge.strength': { ...unknownStrength('x', []), state, required } };
+      expect(nextAttempt(eager, 1, failed('x', 'scenario', { updates }))).toMatchObject({ again });
     },
   );
 });

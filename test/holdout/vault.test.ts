@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdout, SealedFile } from '../../src/core/records/manifest.ts';
-import { dropKey, keysFolder, readSealed, sealedHash, writeSealed } from '../../src/holdout/vault.ts';
+import {
+  dropKey,
+  keysFolder,
+  openText,
+  readSealed,
+  sealedHash,
+  sealText,
+  writeSealed,
+} from '../../src/holdout/vault.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -141,4 +149,21 @@ it('a home below a plain file is refused, and the file is named', async () => {
   expect('problem' in made && made.problem.message).toMatch(
     /plain\/sub\/.*: \S+\/plain is a file, and not a folder$/,
   );
+});
+
+describe('a text that is sealed with the key of a holdout', () => {
+  it('opens with this key alone, unchanged', () =>
+    fc.assert(
+      fc.property(fc.string(), fc.nat(), (text, at) => {
+        const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+        const store = sealText(text, key);
+        expect(openText(store, key)).toBe(text);
+        expect(openText(store, other)).toBeUndefined();
+        const changed = Buffer.from(store);
+        const place = at % changed.length;
+        changed[place] = (changed[place] ?? 0) ^ 1;
+        expect(openText(changed, key)).toBeUndefined();
+      }),
+      { numRuns: 50 },
+    ));
 });

@@ -34,6 +34,8 @@ const tested = (attrs: string, edges = 'a -> exit [condition="outcome=success"];
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; d [shape=diamond]; a [${attrs}]; start -> a; ${edges} }`;
 const tool = (command: string, more = 'label=t') =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, ${more}, tool_command="${command}"]; start -> a; a -> exit [condition="outcome=success"]; a -> a }`;
+const judging = (attrs: string, more = '') =>
+  `digraph G { ${more} start [shape=Mdiamond]; exit [shape=Msquare]; a [shape=parallelogram, tool_command="factory scenario run scripts/scenarios --app .", ${attrs}]; start -> a; a -> exit [condition="outcome=success"] }`;
 const checked = (allowed: string) =>
   `digraph G { start [shape=Mdiamond]; exit [shape=Msquare]; a [label=a]; v [type=verification, "verification.allowed_commands"="${allowed}"]; start -> a -> v -> exit }`;
 const set = (command: string, condition: string) =>
@@ -296,6 +298,15 @@ const bad: readonly Row[] = [
     around('type=verification, "verification.allowed_commands"="npm test, go test | tee x"'),
     '"npm test, go test | tee x"',
   ],
+  ['strength-budget', judging('strength=60, strength_budget=20m, timeout="1200"'), '20m'],
+  ['strength-budget', judging('strength=60, timeout=10m'), '10m'],
+  ['strength-budget', judging('', 'min_strength=0.9; default_timeout=5m;'), '0.9'],
+  ['strength-budget', judging('min_strength=0.5', 'strength_budget=1h;'), '1h'],
+  ['strength-unmeasured', around('shape=parallelogram, tool_command="sh test.sh", strength=60'), '60'],
+  ['strength-unmeasured', around('prompt=x, min_strength=0.8'), '0.8'],
+  ['strength-unmeasured', around('prompt=x', 'min_strength=0.8;'), '0.8'],
+  ['strength-unmeasured', judging('min_strength=0.8, strength=30'), '30'],
+  ['strength-unmeasured', judging('sandbox=none', 'min_strength=0.8;'), '0.8'],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \'${ctx.x}\'"'), '${ctx.x}'],
   ['quoted-reference', around('shape=parallelogram, tool_command="cat \\"$goal\\""', 'goal=g;'), '$goal'],
   ['undeclared-node', whole(`${ends} start -> b -> exit; b [label=b]; start -> c -> exit`), 'c'],
@@ -585,6 +596,11 @@ const good: readonly (readonly [code: string, pipeline: string])[] = [
   ['unknown-reference', around('prompt="the words ${var.nope}", prompt_expand=false')],
   ['refused-command', around('shape=parallelogram, tool_command="cat /x ${ctx.x} >/dev/stderr"')],
   ['refused-command', around('shape=parallelogram, tool_command="cat ~/x > /tmp/y"')],
+  ['strength-budget', judging('strength=60, strength_budget=20m')],
+  ['strength-budget', around('shape=parallelogram, tool_command=true, timeout=1m', 'strength_budget=20m;')],
+  ['strength-unmeasured', judging('strength=10')],
+  ['strength-unmeasured', judging('', 'min_strength=0.8; node [strength=60];')],
+  ['strength-unmeasured', judging('sandbox=none, isolation=auto, min_strength=1')],
   ['needs-sandbox', around('shape=parallelogram, tool_command="cat /etc/hosts > /tmp/y"')],
   ['needs-sandbox', around('shape=parallelogram, sandbox=none, tool_command="ls /tmp"')],
   ['refused-command', around('shape=parallelogram, tool_command="cd ${X:-/x}; cat \'a /b\' >/dev/stderr"')],

@@ -2,6 +2,7 @@
 import { countedItems } from '../../core/amounts.ts';
 import { withoutSealed } from '../../core/policy/visible-failure.ts';
 import type { FloorState } from '../../core/records/result.ts';
+import { isTooWeak, strengthWords } from '../../core/strength.ts';
 import type { FloorReport, ScenarioOutcome, ScenarioReport, ScenarioResult } from '../../scenarios/result.ts';
 
 const signs: Readonly<Record<ScenarioOutcome, string>> = {
@@ -26,12 +27,22 @@ export function scenarioTable(report: ScenarioReport, sealed: readonly string[])
   if (report.passed_over.length > 0)
     lines.push(`no scenarios by their names: ${report.passed_over.join(', ')}`);
   const first = report.status === 'none' ? [`${unjudged(report)}\n`] : [];
-  return `${[...first, ...lines, ...isolation(report), ...floorLines(report), `${count(report)}${butFailed(report)}`].join('\n')}\n`;
+  return `${[...first, ...lines, ...isolation(report), ...floorLines(report), ...strengthLines(report), `${count(report)}${butFailed(report)}`].join('\n')}\n`;
 }
 
 /** What helps where each scenario passes, but not the suite. */
-const butFailed = ({ floor }: ScenarioReport): string =>
-  floor === null || floor.reason === null ? '' : `, but the suite has failed: ${helpOfFloor[floor.reason]}`;
+function butFailed({ floor, strength }: ScenarioReport): string {
+  if (isTooWeak(strength)) return `, but the suite has failed: ${strengthHelp}`;
+  return floor === null || floor.reason === null
+    ? ''
+    : `, but the suite has failed: ${helpOfFloor[floor.reason]}`;
+}
+
+const strengthHelp = 'add scenarios, or compare more of what the product prints or writes';
+
+/** How many mutants of the product the suite noticed, where that was asked for. */
+const strengthLines = ({ strength }: ScenarioReport): readonly string[] =>
+  strength === null ? [] : [strengthWords(strength), ...strength.left_out.map((one) => `left out: ${one}`)];
 
 const helpOfFloor: Readonly<Record<NonNullable<FloorReport['reason']>, string>> = {
   judge_accepts_nothing: 'compare what the product prints or writes with what is right',
@@ -137,16 +148,19 @@ function weaknesses({ results }: ScenarioReport): readonly string[] {
 
 /** One line for records and routing. */
 export function scenarioNotes(report: ScenarioReport): string {
-  const { floor, results, status } = report;
+  const { floor, results, status, strength } = report;
   const bad = results.filter((one) => one.failure_class !== null);
   if (bad.length > 0)
     return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
   if (status === 'none') return `${unjudged(report)}: ${results[0]?.evidence.why ?? ''}`;
   if (floor?.state === 'failed') return `${floor.why} (${count(report)})`;
+  if (isTooWeak(strength))
+    return `judge_too_weak: ${strengthWords(strength ?? undefined)} (${count(report)})`;
   const before = floor === null ? undefined : beforeWords(floor, results.length);
   return [
     count(report),
     ...(floor === null ? [] : [`floor ${floorWord[floor.state]}`]),
+    ...(strength === null ? [] : [strengthWords(strength)]),
     ...(before === undefined ? [] : [before]),
     ...(floor?.warnings ?? []),
     ...weaknesses(report),

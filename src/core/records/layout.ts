@@ -127,6 +127,8 @@ export const nodeLayout = (dir: string) => ({
   toolState: `${dir}/state.json`,
   context: `${dir}/context.json`,
   question: `${dir}/question.json`,
+  /** Mutants that the scenarios of a judging node did not notice, encrypted with the key of the run's holdout. */
+  survivors: `${dir}/survivors.sealed`,
   /** Of a node that has joined branches: what was merged, and each side of what was not. */
   join: `${dir}/join.json`,
   conflicts: `${dir}/conflicts`,

@@ -10,6 +10,7 @@ import { divergenceSchema } from './exchange.ts';
 import { branchEndWords } from './fork.ts';
 import { forkedFromSchema } from './manifest.ts';
 import { overriddenSchema, type Question, questionSchema } from './question.ts';
+import { strengthSchema } from './strength.ts';
 
 export const commitSchema = once(() =>
   z.object({
@@ -210,6 +211,9 @@ const evidenceSchema = once(() =>
           .enum(isolations)
           .exactOptional()
           .describe('The weakest isolation of one that passed: docs/scenarios.md'),
+        strength: strengthSchema()
+          .exactOptional()
+          .describe('How many mutants of the product they noticed; absent if not measured'),
       })
       .exactOptional()
       .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),

@@ -33,6 +33,13 @@ export const strengthSchema = once(() =>
 );
 export type Strength = z.infer<ReturnType<typeof strengthSchema>>;
 
+/** The context key by which a tool that runs scenarios reports their strength. */
+export const strengthKey = 'judge.strength';
+
+/** The strength that a tool has reported in its updates of the context. */
+export const reportedStrength = (updates: { readonly [strengthKey]?: unknown }): Strength | undefined =>
+  updates[strengthKey] === undefined ? undefined : strengthSchema().safeParse(updates[strengthKey]).data;
+
 /** A mutant that no scenario noticed. It says what the scenarios do not test: only people with the holdout may read it. */
 export const strengthSurvivorSchema = once(() =>
   z.object({

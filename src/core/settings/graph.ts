@@ -1,6 +1,7 @@
 /** Attributes of a graph and of an edge. */
 import { reserve } from '../budget/limits.ts';
 import { fidelities } from '../fidelity.ts';
+import { fraction } from './fraction.ts';
 import { graphLimits } from './limits.ts';
 import { shell } from './shell.ts';
 import {
@@ -30,6 +31,17 @@ export const leastMemory = 16 * 1024 * 1024;
 /** How a suite of scenarios that passes is shown products that do nothing. */
 export const floorWords = ['true', 'false', 'strict', 'all'] as const;
 export type FloorWord = (typeof floorWords)[number];
+
+/** What the attributes about the strength of scenarios do, on a node and as the graph's default. */
+export const strengthTexts = {
+  strength:
+    'After scenarios that pass, how many mutants of the product they are measured with at most; the number is information, unless `min_strength` asks for one.',
+  min_strength:
+    'The share of mutants that the scenarios must notice; the node fails (class `scenario`) where they do not, or where that stays undecided.',
+  strength_build:
+    'A shell command that builds the product in its folder, run for each mutant; one that it cannot build does not count.',
+  strength_budget: 'How long the strength may be measured; it must fit the timeout.',
+} as const;
 
 export const graphAttributes = {
   goal: attr(scalar(), 'The purpose of the run, as `$goal` in prompts and commands.'),
@@ -159,6 +171,10 @@ export const graphAttributes = {
     'Whether scenarios that pass are also shown products that do nothing: `false` not, `strict` also fails if all passed before the work, `all` shows them to every scenario.',
     { unset: 'true', example: 'strict' },
   ),
+  strength: attr(count(1), strengthTexts.strength, { unset: 'not measured', example: '60' }),
+  min_strength: attr(fraction(), strengthTexts.min_strength, { unset: 'nothing is required' }),
+  strength_build: attr(text(), strengthTexts.strength_build, { unset: 'none', example: 'npm run build' }),
+  strength_budget: attr(duration(), strengthTexts.strength_budget, { unset: '10m' }),
   network: attr(word('on', 'off'), 'Whether nodes have the network.', {
     unset: 'off for verification, on for tools, as declared for agents',
   }),

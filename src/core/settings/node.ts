@@ -3,7 +3,8 @@ import { fidelities } from '../fidelity.ts';
 import { own } from '../json.ts';
 import { managerAttributes, subgraphAttributes } from './calls.ts';
 import { forEachAttributes } from './for-each.ts';
-import { floorWords, leastMemory } from './graph.ts';
+import { fraction } from './fraction.ts';
+import { floorWords, leastMemory, strengthTexts } from './graph.ts';
 import { humanAttributes } from './human.ts';
 import { fanOutAttributes, joinAttributes } from './join.ts';
 import { shell } from './shell.ts';
@@ -137,6 +138,24 @@ export const executableAttributes = {
     'Whether scenarios that pass are also shown products that do nothing: `false` not, `strict` also fails if all passed before the work, `all` shows them to every scenario.',
     { graph: 'floor', unset: 'true', example: 'strict' },
   ),
+  strength: attr(count(1), strengthTexts.strength, {
+    graph: 'strength',
+    unset: 'not measured',
+    example: '60',
+  }),
+  min_strength: attr(fraction(), strengthTexts.min_strength, {
+    graph: 'min_strength',
+    unset: 'nothing is required',
+  }),
+  strength_build: attr(text(), strengthTexts.strength_build, {
+    graph: 'strength_build',
+    unset: 'none',
+    example: 'npm run build',
+  }),
+  strength_budget: attr(duration(), strengthTexts.strength_budget, {
+    graph: 'strength_budget',
+    default: '10m',
+  }),
   network: attr(word('on', 'off'), 'Whether the node has the network.', {
     graph: 'network',
     unset: 'off for verification, on for tools, as declared for agents',
@@ -253,6 +272,13 @@ export const writesNothing: AttributeSpec<readonly string[], readonly string[]> 
 
 /** Whether the run must not end before the node has succeeded. */
 export const isGoalGate = ({ goal_gate: gate = false }: Partial<NodeSettings>): boolean => gate !== false;
+
+/** Whether the strength of the scenarios that the node runs is measured. */
+export const measuresStrength = ({
+  strength,
+  min_strength: required,
+}: Pick<Partial<NodeSettings>, 'strength' | 'min_strength'>): boolean =>
+  strength !== undefined || required !== undefined;
 
 /** Whether the node only reads: its scope is empty. */
 export const isReadOnly = ({ allowed_write_paths: paths }: Partial<NodeSettings>): boolean =>

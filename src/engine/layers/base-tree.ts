@@ -11,7 +11,8 @@ import type { Layer, LayerContext } from './layer.ts';
 export const baseTree: Layer = (next) => async (context) => {
   const { run, node, snapshots } = context;
   const { tool_command, floor } = node.settings;
-  if (floor === 'false' || !runsScenarios(tool_command ?? '')) return next(context);
+  const isNeeded = floor !== 'false' || context.survivors !== undefined;
+  if (!isNeeded || !runsScenarios(tool_command ?? '')) return next(context);
   // No node can have a name that begins with a dot.
   const place = join(layout(run.runDir).scratch, '.base', node.id);
   try {

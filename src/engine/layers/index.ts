@@ -18,6 +18,7 @@ import { sandbox } from './sandbox.ts';
 import { scope } from './scope.ts';
 import { secrets } from './secrets.ts';
 import { snapshot } from './snapshot.ts';
+import { strength } from './strength.ts';
 
 /** What surrounds a program also where it runs a second time, in a copy of the workspace. */
 const everywhere: readonly Layer[] = [secrets, baseTree, sandbox];
@@ -41,6 +42,7 @@ export const layers: readonly Layer[] = [
   record,
   snapshot,
   holdoutMount,
+  strength,
   ...everywhere,
 ];
 

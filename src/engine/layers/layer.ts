@@ -134,6 +134,9 @@ export interface LayerContext extends NodeContext {
   readonly lookout?: Lookout;
   /** By `base-tree`: the folder with the tree with which the run began. */
   readonly baseTree?: string;
+  /** By `strength`, where the strength of the scenarios is measured: the file for mutants that they did not notice, alone in its
+   *  folder. */
+  readonly survivors?: string;
   // By `sandbox`: `processes`.
 }
 

@@ -70,8 +70,8 @@ export function linesAdded(hunks: string): ReadonlySet<number> {
   );
 }
 
-/** By the trailer that commits of work orders have. */
-function ordersIn(git: Git): StrengthSubject['orderOf'] {
+/** By the trailer that commits of work orders have. `at`: the commit whose lines are meant; without it those of the files. */
+export function ordersIn(git: Git, at?: string): StrengthSubject['orderOf'] {
   const files = new Map<string, Promise<ReadonlyMap<number, string>>>();
   const orders = new Map<string, Promise<string | null>>();
   const known = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
@@ -80,14 +80,18 @@ function ordersIn(git: Git): StrengthSubject['orderOf'] {
     return value;
   };
   return async (path, line) => {
-    const commits = await known(files, path, () => commitsOfLines(git, path));
+    const commits = await known(files, path, () => commitsOfLines(git, path, at));
     const commit = commits.get(line);
     return commit === undefined ? null : known(orders, commit, () => orderOfCommit(git, commit));
   };
 }
 
-async function commitsOfLines(git: Git, path: string): Promise<ReadonlyMap<number, string>> {
-  const blamed = await git.run(['blame', '--porcelain', '--', path]);
+async function commitsOfLines(
+  git: Git,
+  path: string,
+  at: string | undefined,
+): Promise<ReadonlyMap<number, string>> {
+  const blamed = await git.run(['blame', '--porcelain', ...(at === undefined ? [] : [at]), '--', path]);
   const heads = blamed.ok ? [...blamed.text.matchAll(/^([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?$/gm)] : [];
   return new Map(
     heads.flatMap(([, commit = '', line]) => (/^0+$/.test(commit) ? [] : [[Number(line), commit] as const])),

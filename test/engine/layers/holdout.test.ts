@@ -19,7 +19,11 @@ const file = {
   mode: 0o644,
   content: Buffer.from('secret check\n'.repeat(9)),
 } as const;
-const sealed = sealedHoldout({ paths: ['scripts/scenarios'], from: 'workdir' } as never, [folder, file]);
+const sealed = sealedHoldout(
+  { paths: ['scripts/scenarios'], from: 'workdir' } as never,
+  [folder, file],
+  Buffer.alloc(32),
+);
 
 test.for<[string, string, boolean]>([
   ['a tool', tool, true],

@@ -64,6 +64,7 @@ async function joining(
     committed: false,
     files: () => [],
     isSealed: (path: string) => paths.includes(path),
+    seal: (text: string) => Buffer.from(text),
   };
   const one = await rig(dir, more.attributes ?? 'shape=tripleoctagon', {
     ...{ snapshots, snapshot: base, parts: { state } },
