@@ -20,7 +20,7 @@ const actSchema = once(() =>
     what: z
       .string()
       .describe(
-        '`start`, `stop`, `resume`, `fork`, `replay`, `deliver`, `answer`, `steer`, `dismiss`, `queue`',
+        '`start`, `stop`, `resume`, `fork`, `replay`, `deliver`, `accept_weak`, `answer`, `steer`, `dismiss`, `queue`',
       ),
   }),
 );

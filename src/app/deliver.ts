@@ -8,6 +8,7 @@ import { quoteWord } from '../core/policy/words.ts';
 import type { Checkpoint } from '../core/records/checkpoint.ts';
 import { headRef, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { weakJudgeIn } from '../core/weak-judge.ts';
 import { commitsBeyond, deliverBranch, deliverFolder } from '../git/deliver.ts';
 import { filterWarning } from '../git/filters.ts';
 import { assertPlainHistory, ForeignHistory, foreignHistoryText } from '../git/guard.ts';
@@ -19,12 +20,13 @@ import { differenceWords, targetDifferences } from '../git/target-bytes.ts';
 import { DiskStop, diskError, fixDisk } from '../platform/files/disk-error.ts';
 import { BadJsonRecord } from '../platform/files/json-record.ts';
 import { isFolder } from '../platform/files/read.ts';
-import { diskWords, isMissing } from '../platform/files/write.ts';
+import { diskWords, isMissing, systemWords } from '../platform/files/write.ts';
 import { GitError, isNoTop, sourceGit, startGitAgain } from '../platform/git.ts';
 import { ownerOf } from '../run/lock.ts';
 import { openRun } from '../run/open-run.ts';
 import { namedRun } from '../run/runs.ts';
 import { isWithin, liesInRun, realOf } from '../workspace/roots.ts';
+import { type AcceptableWeakness, recordAcceptance, weaknessToDeliver } from './accept-weak.ts';
 import { commandFor } from './acts.ts';
 import type { DeliveryReport } from './answers.ts';
 import { recordDelivery } from './delivered.ts';
@@ -86,8 +88,9 @@ async function deliverRead(
   const { env, cwd, clock, who } = host;
   const { run_id, original_workdir } = run.manifest;
   const files = layout(run.dir);
-  const finished = await stateOf(run, options, host);
-  if ('problems' in finished) return finished;
+  const standing = await stateOf(run, options, host);
+  if ('problems' in standing) return standing;
+  const { checkpoint: finished, weakness } = standing;
   const start = await startOf(run, options.to !== undefined);
   if ('problems' in start) return start;
   assertPlainHistory(files.history);
@@ -114,6 +117,12 @@ async function deliverRead(
     return { ...nothing, notes: [`nothing to deliver: run ${run_id} changed no file`] };
   const request = { historyDir: files.history, branch, base, head, env };
   const trusted = await trustedSource(source, run.dir);
+  if (weakness !== undefined)
+    try {
+      recordAcceptance(run.dir, weakness, { head, who }, clock);
+    } catch (error) {
+      return no(`the acceptance cannot be recorded in the run: ${systemWords(error)}`, fixDisk, 1);
+    }
   const done =
     to === null
       ? await toBranch(request, trusted, options, host)
@@ -146,24 +155,35 @@ async function trustedSource(source: string | null, runDir: string): Promise<str
   return isWithin(await realpath(runDir), realOf(source)) ? undefined : source;
 }
 
-/** The state of a run that succeeded; any other is refused. */
+type Deliverable = {
+  readonly checkpoint: Checkpoint;
+  /** What a person accepts with the delivery. */
+  readonly weakness?: AcceptableWeakness;
+};
+
+/** The state of a run that succeeded, or failed only for a weakness that is accepted; any other is refused. */
 async function stateOf(
   run: Run,
-  { overridden }: DeliveryFlags,
-  { clock }: DeliveryHost,
-): Promise<Checkpoint | Refusal> {
+  options: DeliveryFlags,
+  { clock, env }: DeliveryHost,
+): Promise<Deliverable | Refusal> {
   const read = openRun(run.dir).history();
   if (!read.ok && existsSync(layout(run.dir).checkpoint)) throw new BadJsonRecord(read.why);
   const checkpoint = read.ok ? read.checkpoint : undefined;
-  if (checkpoint?.status === 'completed') return checkpoint;
+  if (checkpoint?.status === 'completed') return { checkpoint };
   const { run_id } = run.manifest;
   if (checkpoint?.status === 'overridden')
-    return overridden === true
-      ? checkpoint
+    return options.overridden === true
+      ? { checkpoint }
       : no(
           `run ${run_id} is ${checkpoint.ended?.reason}`,
           `deliver it all the same: factory deliver ${run.typed} --overridden`,
         );
+  if (read.ok && (options.accept_weak === true || weakJudgeIn(read.checkpoint) !== undefined)) {
+    const weakness = await weaknessToDeliver(run, read, options, env);
+    if (weakness !== undefined)
+      return 'problems' in weakness ? weakness : { checkpoint: read.checkpoint, weakness };
+  }
   if (checkpoint?.status === 'running' && (await ownerOf(run.dir, clock)) !== undefined)
     return no(`run ${run_id} is still running`, `deliver it when it has ended`);
   const status = checkpoint?.status === 'running' ? 'not finished' : checkpoint?.status;

@@ -31,14 +31,19 @@ export type DeliveryFlags = {
   readonly push?: boolean;
   /** Deliver a run whose success is overridden. */
   readonly overridden?: boolean;
+  /** Deliver a run whose only failure is that its scenarios are too weak. */
+  readonly accept_weak?: boolean;
 };
 
 /** Without the branch that is the default. */
 export const deliverArguments = (
   run: string,
-  { branch, to, reuse, push, overridden }: DeliveryFlags,
+  { branch, to, reuse, push, overridden, accept_weak }: DeliveryFlags,
 ): readonly string[] => [
   'deliver',
   run,
-  ...flagWords({ ...(branch === `factory/${run}` ? {} : { branch }), to, reuse, push, overridden }),
+  ...flagWords({
+    ...(branch === `factory/${run}` ? {} : { branch }),
+    ...{ to, reuse, push, overridden, accept_weak },
+  }),
 ];

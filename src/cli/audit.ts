@@ -1,8 +1,11 @@
 /** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
+
+import { acceptedWeakness } from '../app/accept-weak.ts';
 import { storedGraph } from '../app/read-pipeline.ts';
 import { countedItems } from '../core/amounts.ts';
 import { refused } from '../core/diagnostic.ts';
 import { unreachable } from '../core/json.ts';
+import { acceptanceWords, type WeaknessAccepted } from '../core/records/acceptance.ts';
 import { type AuditFinding, type AuditReport, auditWords } from '../core/records/audit.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
 import { auditRun } from '../verify/audit/audit.ts';
@@ -20,8 +23,10 @@ export async function auditCommand(run: string, options: AuditOptions, io: CliIo
   const audited = await audit(found.dir, io);
   if ('why' in audited) return refused('run-files', audited.why);
   const { report } = audited;
-  if (options.json === true) io.out(`${JSON.stringify(report, null, 2)}\n`);
-  else io.out(auditText(report, painter(paints(io, io.outIsTerminal, options.color))));
+  const accepted = acceptedWeakness(found.dir);
+  const acceptance = accepted === undefined ? {} : { accepted_weakness: accepted };
+  if (options.json === true) io.out(`${JSON.stringify({ ...report, ...acceptance }, null, 2)}\n`);
+  else io.out(auditText(report, accepted, painter(paints(io, io.outIsTerminal, options.color))));
   return report.errors > 0 || report.holdout === 'unreadable' ? 1 : 0;
 }
 
@@ -35,12 +40,13 @@ async function audit(runDir: string, { env }: CliIo): ReturnType<typeof auditRun
 }
 
 /** The findings, worst first, and what was looked at. */
-function auditText(report: AuditReport, paint: Paint): string {
+function auditText(report: AuditReport, accepted: WeaknessAccepted | undefined, paint: Paint): string {
   const blocks = report.findings.map((finding) => findingText(finding, paint));
   const { visits, texts, files, commits, canaries } = report.looked_at;
   const last = [
     ...report.notes.map((note) => paint.yellow(`not looked at: ${note}`)),
     ...holdoutText(report, paint),
+    ...(accepted === undefined ? [] : [paint.yellow(`accepted: ${acceptanceWords(accepted)}`)]),
     `looked at ${[
       countedItems(visits, 'visit'),
       countedItems(texts, 'text'),

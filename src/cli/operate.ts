@@ -137,6 +137,16 @@ export const operateVerbs: readonly Verb[] = [
   },
 ];
 
+/** Recorded in the run. */
+function acceptWeakOption() {
+  const made = option(
+    '--accept-weak',
+    'deliver a run that failed only because its scenarios are too weak (min_strength)',
+  );
+  made.attributeName = () => 'accept_weak';
+  return made;
+}
+
 export const endVerbs: readonly Verb[] = [
   {
     usage: 'deliver <run>',
@@ -149,6 +159,7 @@ export const endVerbs: readonly Verb[] = [
       option('--reuse', 'fast-forward an existing branch to the commits'),
       option('--push', 'push the branch to the first remote'),
       option('--overridden', 'deliver a run that succeeded in spite of a failure, by the answer of a person'),
+      acceptWeakOption(),
       runsdir(),
       json(),
     ],

@@ -9,6 +9,7 @@ import { findExecution, groupedExecutions, inspectRun } from '../app/inspect/run
 import { pricesOf } from '../core/budget/prices.ts';
 import { changedFilesWords } from '../core/changed-files-words.ts';
 import { isPaused } from '../core/outcome.ts';
+import { acceptanceWords } from '../core/records/acceptance.ts';
 import { parsePoint } from '../core/records/names.ts';
 import { needsAttention } from '../run/next-command.ts';
 import { findNamed, runsDirOf, usage } from './find-run.ts';
@@ -108,7 +109,7 @@ function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: C
   const width = io.outIsTerminal ? io.width : 160;
   const sheet = sheetOf(io);
   const isOpen = view.groups.some(({ kind, state }) => kind === 'order' && state !== 'done');
-  const { manifest, result, next, at_node, wake_at, status, questions } = view;
+  const { manifest, result, accepted_weakness: accepted, next, at_node, wake_at, status, questions } = view;
   const isIts = result !== null && result.status === status;
   const texts = [
     nodeTable(view.nodes, paint, width).join('\n'),
@@ -120,6 +121,7 @@ function screen(view: RunOverview, card: FailureCard | null, paint: Paint, io: C
   ];
   const rows = [
     ...(view.changed === null ? [] : [['changed', changedFilesWords(view.changed)] as const]),
+    ...(accepted === null ? [] : [['accepted', acceptanceWords(accepted)] as const]),
     ...settingRows(manifest, view.spent, pricesOf(manifest)),
     ...(wake_at === null ? [] : [['resumes at', wake_at] as const]),
     ...(at_node === null

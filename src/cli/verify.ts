@@ -1,7 +1,10 @@
 /** `factory verify`: whether a run's directory is still what the run has written, or an attestation what its signer has. */
 import { resolve } from 'node:path';
+import { acceptedWeakness } from '../app/accept-weak.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { judgedWords } from '../core/judged-words.ts';
+import { acceptanceWords, type WeaknessAccepted } from '../core/records/acceptance.ts';
 import { layout } from '../core/records/layout.ts';
 import { isFile, isFolder } from '../platform/files/read.ts';
 import { type GitEnd, sourceGit } from '../platform/git.ts';
@@ -109,14 +112,16 @@ export function printVerified(
   io: Io,
 ): number {
   const code = verified.problems.length === 0 ? 0 : 1;
+  const accepted = acceptedWeakness(dir);
   if (options.json === true) {
     const { manifest, ...more } = verified;
     const status = code === 0 ? 'holds' : 'changed';
     const run = { schema_version: 1, run_id: manifest?.run_id ?? id, status, exit_code: code };
-    io.out(`${JSON.stringify({ ...run, ...more, run_dir: dir }, null, 2)}\n`);
+    const acceptance = accepted === undefined ? {} : { accepted_weakness: accepted };
+    io.out(`${JSON.stringify({ ...run, ...more, ...acceptance, run_dir: dir }, null, 2)}\n`);
   } else {
     const paint = painter(paints(io, io.outIsTerminal, options.color));
-    io.out(`${words(verified, id, paint).join('\n')}\n`);
+    io.out(`${words(verified, id, accepted, paint).join('\n')}\n`);
   }
   return code;
 }
@@ -130,8 +135,13 @@ const lookInto = async (path: string, env: Io['env']): Promise<GitEnd> =>
 /** Notes and gaps of one kind are no news after so many. */
 const mostNotes = 20;
 
-function words(verified: Verified, id: string, paint: Paint): readonly string[] {
-  const { problems, notes, checked, unchecked } = verified;
+function words(
+  verified: Verified,
+  id: string,
+  accepted: WeaknessAccepted | undefined,
+  paint: Paint,
+): readonly string[] {
+  const { problems, notes, checked, unchecked, judged } = verified;
   const names = new Set(problems.map(({ where }) => where)).size;
   const counts = Object.entries(checked).map(
     ([what, n]) => `${n} ${n === 1 ? what.replace(/(?<=ch)es$|(?<!s)s$/, '') : what}`,
@@ -144,6 +154,12 @@ function words(verified: Verified, id: string, paint: Paint): readonly string[] 
         ),
     ...problems.map((one) => `  ${paint.red(one.code.padEnd(13))} ${line(one)}`),
     `  ${paint.dim('checked'.padEnd(13))} ${counts.join(', ')}`,
+    ...(judged === undefined ? [] : [`  ${paint.dim('judged'.padEnd(13))} ${judgedWords(judged)}`]),
+    ...(accepted === undefined
+      ? []
+      : [
+          `  ${paint.yellow('accepted'.padEnd(13))} ${acceptanceWords(accepted)} (no hash covers acts.jsonl)`,
+        ]),
     ...some(notes, (one) => `  ${paint.yellow('note'.padEnd(13))} ${line(one)}`),
     ...some(unchecked, (why) => `  ${paint.yellow('not checked'.padEnd(13))} ${oneLine(why, 300)}`),
   ];

@@ -15,7 +15,7 @@ export type NextAction = {
   readonly kind: (typeof actionKinds)[number];
   /** What it does, and what has to be done before. */
   readonly words: string;
-  /** To run unchanged, except for `TEXT`, which the user writes. */
+  /** To run unchanged, except for `TEXT` and the folder `DIR`, which the user writes. */
   readonly command: string;
   /** What has to be done before, as a comment behind the command. */
   readonly after?: string;
@@ -43,6 +43,10 @@ export type StoodRun = {
   readonly offline: boolean;
   /** A failed run that has not reached an exit. */
   readonly resumable: boolean;
+  /** The node whose scenarios all passed and are too weak. */
+  readonly weakJudge?: string | undefined;
+  /** Delivers the run although its judge is weak: undefined where more has failed. Asked only where it matters. */
+  readonly delivery?: NextAction | undefined;
   /** A question was answered, and the run has not taken the answer yet. */
   readonly answered?: boolean;
   /** The latest execution of an agent up to the failure, `NODE@VISIT`; undefined without any. Asked only where it matters. */
@@ -145,6 +149,7 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   const { reason, resumable, failedNode } = stood;
   if (stood.offline && resumable)
     return [resume(typed, 'Continue, with agents that answer where the record ends', '--live')];
+  if (stood.weakJudge !== undefined) return afterWeakJudge(stood.weakJudge, stood, typed);
   const hint = (): readonly NextAction[] => hintOf(stood, typed);
   const unfixable = unfixableClass(reason);
   if (unfixable !== undefined && failedNode !== '') return afterUnfixable(unfixable, stood, typed);
@@ -168,6 +173,27 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   const forks = hint();
   return forks.length > 0 ? forks : [lastResort(stood, typed)];
 }
+
+/** A stronger suite, or a person who accepts that this one is weak. */
+const afterWeakJudge = (
+  node: string,
+  { delivery }: StoodRun,
+  { program, run }: TypedRun,
+): readonly NextAction[] => [
+  {
+    kind: 'edit',
+    words:
+      'Write more scenarios, next to copies of these, into a folder DIR: they judge the same commits in a fork',
+    command: `${program} fork ${run} --before ${node} --holdout DIR`,
+    after: 'writing more scenarios into DIR',
+  },
+  ...(delivery === undefined ? [] : [delivery]),
+  {
+    kind: 'look',
+    words: 'See what the scenarios did not notice',
+    command: `${program} scenario survivors ${run}`,
+  },
+];
 
 /** A new run, for what this one and its forks keep. */
 function startAnew({ anew }: StoodRun, words: string): NextAction | undefined {

@@ -166,7 +166,7 @@ export async function evidenceOf(
 type Reported = { readonly context: Context; readonly origins: RunState['origins'] };
 
 /** The latest result of `factory scenario`; values that an agent set do not count. */
-function judgedIn({ context, origins }: Reported): Evidence['judged'] {
+export function judgedIn({ context, origins }: Reported): Evidence['judged'] {
   const { 'judge.passed': passed, 'judge.total': total } = context;
   const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
   if (!bySomeTool || typeof passed !== 'number' || typeof total !== 'number') return undefined;

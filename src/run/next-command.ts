@@ -53,14 +53,23 @@ export async function deliveryOf(
   manifest: Delivered,
   runDir: string,
   cwd: string,
-  { program, overridden }: { readonly program: string; readonly overridden: boolean },
+  {
+    program,
+    overridden,
+    weak = false,
+  }: { readonly program: string; readonly overridden: boolean; readonly weak?: boolean },
 ): Promise<NextAction> {
   const to = manifest.workdir_kind === 'git' ? '' : ` --to ${quoteWord(await newFolder(manifest, cwd))}`;
-  const flag = overridden ? ' --overridden' : '';
+  const flags = `${weak ? ' --accept-weak' : ''}${overridden ? ' --overridden' : ''}`;
+  const though = weak
+    ? ', and accept that the scenarios are weak'
+    : overridden
+      ? ' in spite of the failure'
+      : '';
   return {
     kind: 'deliver',
-    words: overridden ? 'Deliver its commits in spite of the failure' : 'Deliver its commits',
-    command: `${program} deliver ${namedRun(runDir, cwd)}${to}${flag}`,
+    words: `Deliver its commits${though}`,
+    command: `${program} deliver ${namedRun(runDir, cwd)}${to}${flags}`,
   };
 }
 
@@ -76,6 +85,7 @@ export async function nextCommand(
     readonly reason?: string;
     readonly cause?: EndCause | undefined;
     readonly agent?: string | undefined;
+    readonly weakJudge?: string | undefined;
   },
   runDir: string,
   cwd: string,
@@ -100,6 +110,7 @@ export async function nextCommand(
     // A replay without an agent would stop at the same node again.
     offline: manifest.replay_of?.live === false,
     agent: () => end.agent,
+    weakJudge: end.weakJudge,
   };
   return firstCommand(actionsFor(stood, runDir, { cwd, program, ...(again === undefined ? {} : { again }) }));
 }

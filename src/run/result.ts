@@ -15,6 +15,7 @@ import type { Question } from '../core/records/question.ts';
 import { commitSchema, type RunResult, runResultSchema } from '../core/records/result.ts';
 import { restartCount } from '../core/rounds.ts';
 import { sha256 } from '../core/sha256.ts';
+import { weakJudgeIn } from '../core/weak-judge.ts';
 import { readSome } from '../platform/files/read.ts';
 import { failedBranches } from './branch-summary.ts';
 import { evidenceOf, type TreesOf, type Visits } from './evidence.ts';
@@ -89,6 +90,7 @@ export async function resultOf(
         byModel: last?.model === 'api',
         reason: ending.reason,
         cause: ending.cause,
+        weakJudge: weakJudgeIn(state)?.node,
       },
       runDir,
       cwd,

@@ -6,6 +6,8 @@ import { nextNodes, snapshotNow } from '../core/fork.ts';
 import { own } from '../core/json.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import type { Evidence } from '../core/records/result.ts';
+import { judgedIn } from '../run/evidence.ts';
 import { openRun } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { checkAnswers } from './answers.ts';
@@ -29,7 +31,11 @@ export type VerifyRequest = {
   readonly chain?: string | undefined;
 };
 
-export type Verified = Report & { readonly manifest: Manifest | undefined };
+export type Verified = Report & {
+  readonly manifest: Manifest | undefined;
+  /** What the journal says of its scenarios. */
+  readonly judged?: Evidence['judged'];
+};
 
 /** Rejects only if a file cannot be read because of permissions. */
 export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
@@ -78,7 +84,8 @@ export async function verifyRun(asked: VerifyRequest): Promise<Verified> {
     const { repo, branch = `factory/${manifest.run_id}` } = asked.delivered;
     await checkDelivery(checkpoint, { repo, branch }, env, found);
   }
-  return { ...found.report(), manifest };
+  const judged = judgedIn(checkpoint);
+  return { ...found.report(), manifest, ...(judged === undefined ? {} : { judged }) };
 }
 
 /** Nodes of which an execution may have begun that was not committed: those that come next, and those in which a branch was cut that

@@ -156,6 +156,10 @@ export const deliverBodySchema = once(() =>
       .boolean()
       .default(false)
       .describe('A run whose success is overridden: in spite of a failure, by the answer of a person'),
+    accept_weak: z
+      .boolean()
+      .default(false)
+      .describe('A run whose only failure is that its scenarios are too weak; recorded in `acts.jsonl`'),
   }),
 );
 export type DeliverBody = z.infer<ReturnType<typeof deliverBodySchema>>;

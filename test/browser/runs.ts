@@ -343,6 +343,7 @@ export function madeView(row: RunRow, orders: number): RunView {
     levels: [],
     ahead: null,
     notes: [],
+    accepted_weakness: null,
     branches: [],
     executions,
     graph: {

@@ -29,6 +29,7 @@ const changes = {
   inputs: /^f run p\.dot/,
   agents: /^f resume r1 --live$/,
   look: /^f (?:audit|verify|why|show) r1$/,
+  suite: /^f fork r1 --before judge --holdout DIR$/,
 } as const;
 
 type Row = readonly [
@@ -334,6 +335,13 @@ const elsewhere: readonly string[] = [
 
 /** Ends that are no verdict of a gate. */
 const otherRows: readonly Row[] = [
+  [
+    'scenarios that are too weak a judge',
+    { ...exit, failedNode: 'judge', failureClass: 'scenario', weakJudge: 'judge', anew, agent },
+    'suite',
+    'f fork r1 --before judge --holdout DIR',
+    ['f scenario survivors r1'],
+  ],
   [
     'a leak',
     { ...failed, reason: 'holdout_leak: a.txt shows line 3 of a sealed file', agent },

@@ -32,7 +32,9 @@ test.for(sandboxes)(
       env: { FACTORY_SANDBOX },
     });
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stdout).toContain('scenarios 1 of 1 (floor held), 0 of 1 passed before the work');
+    expect(ran.stdout).toContain(
+      'scenarios 1 of 1 (floor held), strength not measured, 0 of 1 passed before the work',
+    );
     expect(await it.json('.factory/runs/r/result.json')).toMatchObject({
       evidence: { judged: { passed: 1, total: 1, floor: 'held', passed_before: 0 } },
     });

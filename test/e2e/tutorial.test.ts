@@ -42,7 +42,7 @@ test.for(ways)(
     expect(ran.exitCode, `${ran.stdout}\n${ran.stderr}`).toBe(0);
     expect(ran.stdout.split('\n').at(-1)).toBe(last);
     expect(`${ran.stdout}\n${ran.stderr}`).toContain(
-      'scenarios 1 of 1 (floor held), 0 of 1 passed before the work',
+      'scenarios 1 of 1 (floor held), strength not measured, 0 of 1 passed before the work',
     );
     const { stdout: log } = await execa('git', ['-C', join(it.path, folder), 'log', '--format=%s', branch]);
     expect(log.split('\n').map((line) => line.replace(/:.*/, ''))).toEqual(['WO-02', 'WO-01', 'The project']);

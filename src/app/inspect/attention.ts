@@ -19,7 +19,11 @@ export function attentionOf({
 }: Standing): Pick<RunRow, 'needs_attention' | 'dismissed'> {
   const needs = needsAttention(status) || question?.answer === null;
   if (!needs) return { needs_attention: false, dismissed: false };
-  const last = readActs(dir).at(-1);
+  const acts = readActs(dir);
+  // A person has accepted what it failed for.
+  if (status === 'failed' && acts.some((act) => act.what === 'accept_weak' && act.at >= at))
+    return { needs_attention: false, dismissed: false };
+  const last = acts.at(-1);
   const dismissed = last?.what === 'dismiss' && last['status'] === status && last.at >= at;
   return { needs_attention: !dismissed, dismissed };
 }

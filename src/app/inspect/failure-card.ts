@@ -24,7 +24,7 @@ export const cardActionSchema = once(() =>
   z.object({
     kind: z.enum(actionKinds),
     words: z.string().describe('What it does, and what has to be done before'),
-    command: z.string().describe('The command; `TEXT` in it is for the user to write'),
+    command: z.string().describe('The command; `TEXT` and `DIR` in it are for the user to write'),
   }),
 );
 

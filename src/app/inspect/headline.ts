@@ -2,9 +2,13 @@
 import { countedItems, localTime } from '../../core/amounts.ts';
 import { failureLine } from '../../core/failure-excerpt.ts';
 import { unreachable } from '../../core/json.ts';
+import { shortJudgedWords } from '../../core/judged-words.ts';
 import { type FailureStage, failureStages, stageWords } from '../../core/orders/failure-stage.ts';
 import type { Context } from '../../core/outcome.ts';
 import { giverWords } from '../../core/question-words.ts';
+import type { WeaknessAccepted } from '../../core/records/acceptance.ts';
+import { strengthWords } from '../../core/strength.ts';
+import type { WeakJudge } from '../../core/weak-judge.ts';
 import { printed } from '../../run/result.ts';
 import type { RunSummary } from '../../run/summary.ts';
 import type { RunRow } from './shapes.ts';
@@ -26,10 +30,13 @@ export type HeadlineFacts = {
   readonly waiting?: string;
   /** What a completed run has made. */
   readonly commits: number;
-  readonly judged?: { readonly passed: number; readonly total: number } | undefined;
+  readonly judged?: Parameters<typeof shortJudgedWords>[0] | undefined;
   /** That no scenario has judged it. */
   readonly unjudged?: string | undefined;
   readonly steps: number;
+  /** Its scenarios are too weak, and whether a person has accepted that. */
+  readonly weak?: WeakJudge | undefined;
+  readonly accepted?: WeaknessAccepted | undefined;
 };
 
 export function headlineOf(facts: HeadlineFacts): string {
@@ -90,13 +97,15 @@ function asked(question: RunRow['question'] = null, questions = 1): string {
 function made({ commits, judged, unjudged, steps }: HeadlineFacts): string {
   const parts = [
     ...(commits === 0 ? [] : [countedItems(commits, 'commit')]),
-    ...(judged === undefined ? [] : [`scenarios ${judged.passed} of ${judged.total}`]),
+    ...(judged === undefined ? [] : [shortJudgedWords(judged)]),
   ];
   const done = parts.length > 0 ? parts.join(', ') : `${countedItems(steps, 'node')} done`;
   return unjudged === undefined ? done : `${done}, but ${unjudged}`;
 }
 
-function failure({ summary, context, progress }: HeadlineFacts): string {
+function failure({ summary, context, progress, weak, accepted }: HeadlineFacts): string {
+  if (weak !== undefined)
+    return `${weak.node}: the scenarios are too weak: ${strengthWords(weak.strength)}${accepted === undefined ? '' : `; accepted by ${accepted.who}`}`;
   const { reason, failedNode } = summary;
   const own = context['last_failure.node_id'] === failedNode && reason.includes(lastReason(context));
   const line = failedNode !== '' && own ? failureLine(outputGiven(context, failedNode)) : undefined;

@@ -14,7 +14,7 @@ import type { RunRow, RunView } from './shapes.ts';
 import { withheldIn } from './withheld.ts';
 
 export type RunOverview = RunRow &
-  Pick<RunView, 'agent' | 'ahead' | 'notes' | 'result'> &
+  Pick<RunView, 'agent' | 'ahead' | 'notes' | 'accepted_weakness' | 'result'> &
   Pick<BriefRun, 'manifest'> & {
     readonly nodes: readonly NodeTotals[];
     /** Its work orders and what is next to them; none in a run without work orders. */

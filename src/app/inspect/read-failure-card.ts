@@ -5,9 +5,11 @@ import { failedNodeOf, type NextAction } from '../../core/next-actions.ts';
 import { once } from '../../core/once.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
+import { weakJudgeIn } from '../../core/weak-judge.ts';
 import { agentBefore } from '../../run/agent-before.ts';
 import { spokenCommand } from '../../run/evidence.ts';
 import { actionsFor, deliveryOf } from '../../run/next-command.ts';
+import { acceptableWeakness } from '../accept-weak.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { executionName } from './executions.ts';
 import { failedOutput } from './failed-output.ts';
@@ -50,9 +52,10 @@ function failedVisit({ row, history }: CauseFacts, at: string | null): VisitReco
 }
 
 async function actionsOf(
-  { dir, row, history, manifest, graph }: CauseFacts,
+  run: CauseFacts,
   { cwd, called = { program: 'factory' } }: Pick<InspectHost, 'cwd' | 'called'>,
 ): Promise<readonly NextAction[]> {
+  const { dir, row, history, manifest, graph } = run;
   const { program } = called;
   if (row.status === 'overridden' && row.delivered === false)
     return [await deliveryOf(manifest, dir, cwd, { program, overridden: true })];
@@ -60,8 +63,10 @@ async function actionsOf(
   const latest = failedIn(history)[0]?.at ?? row.failed_node ?? '';
   const failedNode = failedNodeOf(row.reason, row.next_node, latest);
   const whole = once(() => graph ?? storedGraph(manifest));
+  const weakJudge = weakJudgeIn(history.checkpoint)?.node;
+  const delivery = weakJudge === undefined ? undefined : await weakDelivery(run, { cwd, program });
   const stood = {
-    ...{ status: row.status, reason: row.reason, failedNode },
+    ...{ status: row.status, reason: row.reason, failedNode, weakJudge, delivery },
     pipeline: row.pipeline,
     failureClass: last_failure?.class,
     cause: ended?.cause,
@@ -72,6 +77,17 @@ async function actionsOf(
     placeOf: (node: string) => placeOf(whole(), node, manifest, cwd),
   };
   return actionsFor(stood, dir, { cwd, program });
+}
+
+/** The delivery of a run whose only failure is a weak judge. */
+async function weakDelivery(
+  { dir, row, history, manifest, graph = storedGraph(manifest) }: CauseFacts,
+  { cwd, program }: { readonly cwd: string; readonly program: string },
+): Promise<NextAction | undefined> {
+  if (manifest.git === undefined || graph === undefined || row.delivered === true) return undefined;
+  const weakness = acceptableWeakness(graph, history);
+  if ('why' in weakness) return undefined;
+  return deliveryOf(manifest, dir, cwd, { program, overridden: weakness.overridden, weak: true });
 }
 
 /** `FILE:LINE` of a node's declaration, the file as the user typed it. */

@@ -8,7 +8,7 @@ import type { RunSummary } from '../../run/summary.ts';
 import type { InspectHost } from './rows.ts';
 import type { RunRow } from './shapes.ts';
 
-type RowFacts = RunSummary & Pick<RunRow, 'question'>;
+type RowFacts = RunSummary & Pick<RunRow, 'question'> & { readonly weakJudge: string | undefined };
 type Undelivered = Pick<Manifest, 'workdir_kind' | 'variables' | 'run_id'>;
 
 /** The first action, and its command on one line. */

@@ -7,14 +7,19 @@ import { isAgentType, nodeOf } from '../../core/graph.ts';
 import { once } from '../../core/once.ts';
 import { type Context, parkedSchema } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
+import { lastFailureSchema } from '../../core/records/checkpoint.ts';
 import { layout } from '../../core/records/layout.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
+import { strengthSchema } from '../../core/records/strength.ts';
+import { weakJudgeIn } from '../../core/weak-judge.ts';
 import { workWords } from '../../core/work-words.ts';
 import { DiskStop } from '../../platform/files/disk-error.ts';
 import { isCode, systemWords } from '../../platform/files/write.ts';
 import { openRun, type RunReader } from '../../run/open-run.ts';
 import { isRun, jsonOf } from '../../run/runs.ts';
 import { type RunSummary, summaryWithFiles } from '../../run/summary.ts';
+import { acceptedWeakness } from '../accept-weak.ts';
+import { readActs } from '../acts.ts';
 import { isDelivered } from '../delivered.ts';
 import type { Host } from '../types.ts';
 import { attentionOf } from './attention.ts';
@@ -49,17 +54,25 @@ const standingSchema = once(() =>
     steps: z.number().catch(0),
     parked: parkedSchema().optional().catch(undefined),
     context: z.custom<Context>((value) => typeof value === 'object' && value !== null).catch({}),
+    last_failure: lastFailureSchema().pick({ node: true, class: true, reason: true }).nullable().catch(null),
   }),
 );
 
-const noStanding = { at: '', steps: 0, context: {}, parked: undefined };
+const noStanding = { at: '', steps: 0, context: {}, parked: undefined, last_failure: null };
 
 const madeSchema = once(() =>
   z.object({
     commits: z.array(z.object({ commit: z.string().nullable() })).catch([]),
     evidence: z
       .object({
-        judged: z.object({ passed: z.number(), total: z.number() }).optional().catch(undefined),
+        judged: z
+          .object({
+            passed: z.number(),
+            total: z.number(),
+            strength: strengthSchema().optional().catch(undefined),
+          })
+          .optional()
+          .catch(undefined),
         unjudged: z.string().optional().catch(undefined),
       })
       .optional()
@@ -144,7 +157,7 @@ async function readRow(
     'order.count' in standing.context ? progressIn(await latestToolState(layout(dir).journal)) : null;
   const made = hasSucceeded(summary.status) ? madeIn(dir) : { commits: [] };
   const commits = made.commits.filter(({ commit }) => commit !== null).length;
-  const delivered = isDelivered(dir, { status: 'completed', commits: made.commits });
+  const judge = judgeIn(dir, summary.status, standing, made.commits);
   const opens = start !== undefined && recordedFacts(start, graphs).branches;
   const branches = openBranchesIn(reader, summary.status, opens);
   const questions = branches.questions.map((one) => openQuestionOf(dir, one, host));
@@ -164,11 +177,13 @@ async function readRow(
     progress,
     ...(isAtOne ? await workAt(dir, atNode, start, known) : {}),
     commits,
-    judged: made.evidence?.judged,
-    unjudged: made.evidence?.unjudged,
+    ...made.evidence,
+    ...judge,
     steps: standing.steps,
   });
   const attention = attentionOf({ dir, status: summary.status, question, at: standing.at });
+  const failedNode = branches.failed[0]?.at ?? summary.failedNode;
+  const stood = { ...summary, failedNode, question, weakJudge: judge.weak?.node };
   const row: RunRow = {
     ...recordedIn(summary),
     run_id: name,
@@ -182,24 +197,36 @@ async function readRow(
     progress,
     at_node: atNode === '' ? null : atNode,
     next_node: atNode,
-    delivered,
+    delivered: judge.delivered,
     question,
     questions: [...questions],
-    ...(await nextOfRow(
-      reader,
-      { ...summary, failedNode: branches.failed[0]?.at ?? summary.failedNode, question },
-      delivered === false ? start : undefined,
-      host,
-    )),
+    ...(await nextOfRow(reader, stood, judge.undelivered ? start : undefined, host)),
     acts: actsOf(summary, question, {
       steps: standing.steps,
       commits,
+      isWeak: judge.weak !== undefined && start?.git !== undefined,
       agents: start?.agent.name !== '',
       ...attention,
     }),
     run_dir: dir,
   };
   return { row, ...ends };
+}
+
+/** Whether it failed because its scenarios are too weak, whether a person has accepted that, and what was delivered. */
+function judgeIn(
+  dir: string,
+  status: RunSummary['status'],
+  standing: Parameters<typeof weakJudgeIn>[0],
+  commits: z.infer<ReturnType<typeof madeSchema>>['commits'],
+) {
+  const weak = status === 'failed' ? weakJudgeIn(standing) : undefined;
+  const accepted = weak && acceptedWeakness(dir);
+  const delivered =
+    accepted === undefined
+      ? isDelivered(dir, { status: 'completed', commits })
+      : readActs(dir).some(({ what }) => what === 'deliver');
+  return { weak, accepted, delivered, undelivered: accepted === undefined && delivered === false };
 }
 
 /** What the row has as the summary has it. */
@@ -251,12 +278,14 @@ type ActFacts = Pick<RunRow, 'needs_attention'> & {
   readonly steps: number;
   readonly commits: number;
   readonly agents: boolean;
+  /** Its scenarios are too weak: a person may accept that. */
+  readonly isWeak: boolean;
 };
 
 function actsOf(
   { status, nextNode }: RunSummary,
   question: RunRow['question'],
-  { steps, commits, agents, needs_attention }: ActFacts,
+  { steps, commits, agents, isWeak, needs_attention }: ActFacts,
 ): RunRow['acts'] {
   const steer = agents ? (['steer'] as const) : [];
   const answer = question?.answer === null ? (['answer'] as const) : [];
@@ -268,7 +297,7 @@ function actsOf(
     ...(resumes ? (answer.length > 0 ? answer : (['resume'] as const)) : []),
     ...(resumes && status !== 'failed' ? steer : []),
     ...(steps > 0 ? (['fork'] as const) : []),
-    ...(commits > 0 ? (['deliver'] as const) : []),
+    ...(commits > 0 || isWeak ? (['deliver'] as const) : []),
     ...(steps > 0 ? (['replay'] as const) : []),
     ...dismiss,
     'remove',

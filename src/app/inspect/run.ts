@@ -11,6 +11,7 @@ import { nextTurn } from '../../platform/turns.ts';
 import { loadOrders } from '../../run/orders.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
+import { acceptedWeakness } from '../accept-weak.ts';
 import { changedFilesOf } from './changed-files.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
@@ -33,7 +34,7 @@ export async function runViewOf(
   host: Pick<InspectHost, 'cwd' | 'called'>,
 ): Promise<RunView> {
   const { row, manifest, graph, history, events, executions } = run;
-  const { agent, ahead, notes, result } = factsOf(run, host);
+  const { agent, ahead, notes, accepted_weakness, result } = factsOf(run, host);
   const { holdout } = manifest;
   const { dated, from } = pricesOf(manifest);
   const { context } = history.checkpoint;
@@ -53,6 +54,7 @@ export async function runViewOf(
     ahead,
     branches: [...run.branches],
     notes,
+    accepted_weakness,
     graph:
       graph === undefined
         ? { name: '', direction: 'TB', nodes: [], edges: [], regions: [], children: [], folds: [] }
@@ -73,10 +75,11 @@ export async function runViewOf(
 export const factsOf = (
   { dir, row, manifest, history }: BriefRun,
   host: Pick<InspectHost, 'cwd' | 'called'>,
-): Pick<RunView, 'agent' | 'ahead' | 'notes' | 'result'> => ({
+): Pick<RunView, 'agent' | 'ahead' | 'notes' | 'accepted_weakness' | 'result'> => ({
   agent: manifest.agent.describe || 'none',
   ahead: aheadIn(history.checkpoint.context) ?? null,
   notes: [...noteRowsOf(dir, history.records)],
+  accepted_weakness: acceptedWeakness(dir) ?? null,
   result: row.status === 'running' ? null : resultIn(dir, host),
 });
 

@@ -4,6 +4,7 @@ import { spentSchema, usageSchema } from '../../core/budget/usage.ts';
 import type { Json } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { failureClasses, outcomeWords, pausedWords } from '../../core/outcome.ts';
+import { weaknessAcceptedSchema } from '../../core/records/acceptance.ts';
 import { aheadCountsSchema, planLevelsSchema } from '../../core/records/ahead.ts';
 import { branchEndWords } from '../../core/records/fork.ts';
 import { manifestSchema } from '../../core/records/manifest.ts';
@@ -351,6 +352,9 @@ export const runViewSchema = once(() =>
     executions: z.array(executionRowSchema()).describe('In order'),
     branches: z.array(branchRowSchema()).describe('In the order in which they were opened'),
     notes: z.array(noteRowSchema()).describe('Of people to its agents, in their order'),
+    accepted_weakness: weaknessAcceptedSchema()
+      .nullable()
+      .describe('That a person has delivered it although its scenarios are too weak; null if none has'),
     graph: graphViewSchema(),
     cause: causeSchema().nullable().describe('Null for a run that runs or completed'),
     changed: changedFilesSchema().nullable().describe('Null where its snapshots cannot be read'),

@@ -1,6 +1,8 @@
 /** The audit before a run is recorded as completed. */
-import { auditWords } from '../../core/records/audit.ts';
+import type { Graph } from '../../core/graph.ts';
+import { type AuditReport, auditWords } from '../../core/records/audit.ts';
 import { layout } from '../../core/records/layout.ts';
+import type { Manifest } from '../../core/records/manifest.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { writeJson } from '../../platform/files/write.ts';
 import { storedGraph } from '../read-pipeline.ts';
@@ -11,11 +13,12 @@ import type { LoadedRun } from './own-run.ts';
  *  undefined. The report is written to `audit.json`. With `strict`, an error among the findings, or an audit that is
  *  impossible, fails the run: the function resolves to the reason. */
 export async function auditOfRun({ runDir, task, manifest, host }: LoadedRun) {
-  const mode =
-    task.terms.graph.settings.audit ??
-    (manifest.holdout === undefined && manifest.git === undefined ? 'off' : 'report');
+  const mode = auditMode(task.terms.graph, manifest);
   return { value: { audit: mode === 'off' ? undefined : () => audited(runDir, mode, host) } };
 }
+
+export const auditMode = (graph: Graph, { holdout, git }: Pick<Manifest, 'holdout' | 'git'>) =>
+  graph.settings.audit ?? (holdout === undefined && git === undefined ? 'off' : 'report');
 
 async function audited(runDir: string, mode: 'report' | 'strict', host: Host): Promise<string | undefined> {
   const { auditRun } = await import('../../verify/audit/audit.ts');
@@ -37,7 +40,13 @@ async function audited(runDir: string, mode: 'report' | 'strict', host: Host): P
       warnings,
       first: `${first.where}: ${first.message}`,
     });
-  if (mode !== 'strict') return undefined;
+  return mode === 'strict' ? auditRejection(report) : undefined;
+}
+
+/** Why a strict audit fails the run; undefined if it does not. */
+export function auditRejection(report: AuditReport): string | undefined {
+  const { errors, warnings } = report;
+  const [first] = report.findings;
   if (report.holdout === 'unreadable')
     return `audit: could not search for leaks: ${report.holdout_problem ?? ''}`;
   if (errors === 0 || first === undefined) return undefined;

@@ -4,6 +4,7 @@ import { signCharacter } from '../../app/inspect/states.ts';
 import { aheadWords } from '../../core/ahead-words.ts';
 import { countedItems, elapsedWords, localTime } from '../../core/amounts.ts';
 import { failureBlock } from '../../core/failure-block.ts';
+import { judgedWords } from '../../core/judged-words.ts';
 import { suspensionWords } from '../../core/next-actions.ts';
 import { isPaused, type PausedWord } from '../../core/outcome.ts';
 import { hasSucceeded } from '../../core/overridden.ts';
@@ -236,12 +237,4 @@ function checkedWords({ commands, more_commands: more, judged }: Evidence, paint
         ? `of them ${countedItems(scenarios.length, 'scenario')}`
         : judgedWords(judged),
   ].join(', ');
-}
-
-/** `scenarios 5 of 5 (floor held), 3 of 5 passed before the work, isolation launcher`. */
-function judgedWords({ passed, total, floor, passed_before, isolation }: NonNullable<Evidence['judged']>) {
-  const held = floor === undefined ? '' : ` (floor ${floor.replace('_', ' ')})`;
-  const before = passed_before === undefined ? '' : `, ${passed_before} of ${total} passed before the work`;
-  const separated = isolation === undefined ? '' : `, isolation ${isolation}`;
-  return `scenarios ${passed} of ${total}${held}${before}${separated}`;
 }

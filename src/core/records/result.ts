@@ -213,7 +213,7 @@ const evidenceSchema = once(() =>
           .describe('The weakest isolation of one that passed: docs/scenarios.md'),
         strength: strengthSchema()
           .exactOptional()
-          .describe('How many mutants of the product they noticed; absent if not measured'),
+          .describe('How many mutants of the product they noticed: docs/strength.md; absent if not measured'),
       })
       .exactOptional()
       .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),

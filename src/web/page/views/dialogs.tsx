@@ -36,21 +36,32 @@ export function Dialogs() {
   }
 }
 
+/** The command that delivers it: its next one, or one of its card. */
+function deliveryOffered(run: RunRow): string {
+  const view = runView.peek();
+  const actions = view?.run_id === run.run_id ? (view.card?.actions ?? []) : [];
+  return actions.find(({ kind }) => kind === 'deliver')?.command ?? run.next;
+}
+
 function DeliverDialog({ run }: { run: RunRow }) {
   // The command that the run names knows whether there is a repository to deliver to.
-  const offered = / deliver .*--to (\S+)/.exec(run.next)?.[1];
+  const offer = deliveryOffered(run);
+  const offered = / deliver .*--to (\S+)/.exec(offer)?.[1];
   const where = useSignal<'branch' | 'to'>(offered === undefined ? 'branch' : 'to');
   const branch = useSignal(`factory/${run.run_id}`);
   const to = useSignal(offered ?? '');
   const reuse = useSignal(false);
   const push = useSignal(false);
   const { busy, problem, answer, send } = useRequest<DeliveryReport>();
-  const overridden = run.status === 'overridden';
+  // Only a run whose scenarios are too weak is delivered after a failure.
+  const weak = run.status === 'failed';
+  const overridden = run.status === 'overridden' || (weak && / deliver .*--overridden/.test(offer));
   const body: Partial<DeliverBody> = {
     ...(where.value === 'to'
       ? { to: to.value.trim() }
       : { branch: branch.value.trim(), reuse: reuse.value, push: push.value }),
     ...(overridden ? { overridden } : {}),
+    ...(weak ? { accept_weak: true } : {}),
   };
   if (answer.value !== null) return <DeliveredDialog run={run} result={answer.value} />;
   const submit = (event: Event) => {
@@ -89,7 +100,7 @@ function DeliverDialog({ run }: { run: RunRow }) {
             </div>
           )}
         </fieldset>
-        {overridden && <p class="tone-warn">Delivered in spite of a failure: {run.headline}</p>}
+        {(overridden || weak) && <p class="tone-warn">Delivered in spite of a failure: {run.headline}</p>}
         <Command text={typedCommand('factory', deliverArguments(run.run_id, body))} />
         <p role="alert" class="tone-bad">
           {problem.value}

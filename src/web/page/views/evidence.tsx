@@ -2,6 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems } from '../../../core/amounts.ts';
+import { acceptanceWords } from '../../../core/records/acceptance.ts';
+import type { Strength } from '../../../core/records/strength.ts';
+import { isTooWeak, strengthWords } from '../../../core/strength.ts';
 import { executionPath } from '../selection.ts';
 import { pathOf } from '../text/address.ts';
 import { State } from './icon.tsx';
@@ -19,7 +22,7 @@ export function EvidencePanel({ run }: { run: RunView }) {
     <div class="evidence">
       <Commands run={run} result={result} />
       <Commits run={run} result={result} />
-      <Verdicts result={result} />
+      <Verdicts run={run} result={result} />
       <NotChecked run={run} result={result} />
       {result.verify !== undefined && (
         <Part title="Check it yourself">
@@ -126,10 +129,11 @@ function Commits({ run, result }: { run: RunView; result: Result }) {
   );
 }
 
-function Verdicts({ result }: { result: Result }) {
+function Verdicts({ run, result }: { run: RunView; result: Result }) {
   const { proof, evidence, audit } = result;
   const judged = evidence?.judged;
   const scenarios = evidence?.inputs.scenarios;
+  const { accepted_weakness: accepted } = run;
   if (proof === null && judged === undefined && audit === undefined) return null;
   return (
     <Part title="Acceptance">
@@ -157,6 +161,16 @@ function Verdicts({ result }: { result: Result }) {
             {scenarios && `, sealed: ${countedItems(scenarios.files, 'file')}`}
           </Fact>
         )}
+        {judged !== undefined && (
+          <Fact name="Strength" state={strengthState(judged.strength)}>
+            {strengthWords(judged.strength).replace(/^strength /, '')}
+          </Fact>
+        )}
+        {accepted !== null && (
+          <Fact name="Accepted" state="partial_success">
+            {acceptanceWords(accepted)}
+          </Fact>
+        )}
         {audit !== undefined && (
           <Fact
             name="Audit"
@@ -172,20 +186,26 @@ function Verdicts({ result }: { result: Result }) {
   );
 }
 
+type FactState = 'success' | 'fail' | 'partial_success';
+
+/** Only a required strength is a verdict. */
+const strengthState = (strength: Strength | undefined): FactState | undefined =>
+  strength?.required == null ? undefined : isTooWeak(strength) ? 'fail' : 'success';
+
 function Fact({
   name,
   state,
   children,
 }: {
   name: string;
-  state: 'success' | 'fail' | 'partial_success';
+  state?: FactState | undefined;
   children: ComponentChildren;
 }) {
   return (
     <div>
       <dt>{name}</dt>
       <dd>
-        <State state={state} /> {children}
+        {state !== undefined && <State state={state} />} {children}
       </dd>
     </div>
   );
@@ -203,6 +223,10 @@ function NotChecked({ run, result }: { run: RunView; result: Result }) {
     ...(evidence?.judged?.floor === 'off' || evidence?.judged?.floor === 'not_checked'
       ? ['whether the scenarios reject a product that does nothing']
       : []),
+    ...(evidence?.judged !== undefined && evidence.judged.strength === undefined
+      ? ['how many defects of the product the scenarios notice (strength)']
+      : []),
+    ...(evidence?.judged?.strength?.left_out ?? []).map((what) => `strength: ${what}`),
     ...(audit === undefined ? ['no audit for leaks and weakened tests'] : []),
     ...(evidence?.unchecked_orders ?? []).map((order) => `${order}: its only acceptance command is true`),
     ...(evidence?.unchanged_orders ?? []).map((order) => `${order}: it changed no file`),

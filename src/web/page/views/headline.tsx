@@ -5,6 +5,7 @@ import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { changedFilesWords } from '../../../core/changed-files-words.ts';
 import { changeWords } from '../../../core/fork-words.ts';
+import { strengthWords } from '../../../core/strength.ts';
 import { slowNow } from '../clock.ts';
 import { follow } from '../settings.ts';
 import { runViewAt } from '../store.ts';
@@ -153,7 +154,7 @@ function madeText({ result, headline, delivered }: RunView): string {
       ? [evidence.unjudged]
       : judged === undefined
         ? []
-        : [`scenarios ${judged.passed} of ${judged.total}`]),
+        : [`scenarios ${judged.passed} of ${judged.total}`, strengthWords(judged.strength)]),
     ...(audit === undefined
       ? []
       : [`audit: ${audit.findings === 0 ? 'nothing found' : countedItems(audit.findings, 'finding')}`]),
