@@ -7,7 +7,7 @@ import { notesOf } from '../core/orders/notes.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
 import type { Outdated } from '../core/records/result.ts';
 import { pathsOf, sealedPathsOf, submodulesOf } from '../git/commit.ts';
-import { borrowHistory, checkOut } from '../git/fresh-checkout.ts';
+import { borrowHistory, checkOut, leaveOut } from '../git/fresh-checkout.ts';
 import { type HistoryStart, historyGit, readHistoryStart } from '../git/history.ts';
 import type { CommandIo } from '../platform/command-io.ts';
 import { isFile, lstatIfThere } from '../platform/files/read.ts';
@@ -66,8 +66,12 @@ async function proveIn(
     head === null
       ? undefined
       : await borrowHistory(history, head, { dir: join(folder, 'history'), env: io.env });
+  const sealed = await sealedPathsOf(history);
   const checkOutHead = async () => {
-    if (borrowed !== undefined && head !== null) await checkOut(borrowed, head, tree);
+    if (borrowed === undefined || head === null) return;
+    await checkOut(borrowed, head, tree);
+    // Commits of the workdir may have the scenarios; the checks do not see them.
+    await leaveOut(borrowed, tree, sealed?.paths ?? []);
   };
   await checkOutHead();
   const promised = [...new Set(orders.flatMap((order) => order.postconditions.map((one) => one.path)))];
@@ -76,7 +80,6 @@ async function proveIn(
   if (missing.length > 0)
     return { ok: false, why: `promised files are not in the final commit: ${missing.join(', ')}` };
 
-  const sealed = await sealedPathsOf(history);
   const at: ProofPlace = {
     ...{ io, run: place.run.root, tree, history: borrowed },
     sealed: { paths: sealed?.paths ?? [], tracked: sealed !== undefined && sealed.tracked !== false },

@@ -293,12 +293,16 @@ export const sealedPathsOf = (historyDir: string): Promise<SealedPaths | undefin
 export async function overlookSealed(historyDir: string, git: Git): Promise<void> {
   const sealed = await sealedPathsOf(historyDir);
   if (sealed === undefined || sealed.tracked === false) return;
-  const { paths } = sealed;
+  const tracked = await overlook(git, sealed.paths);
+  if (sealed.tracked === undefined) await writeJson(historyLayout(historyDir).sealed, { ...sealed, tracked });
+}
+
+/** The same for `paths` of any index. Whether it has files at them. */
+export async function overlook(git: Git, paths: readonly string[]): Promise<boolean> {
   const tracked = await git.list(['--literal-pathspecs', 'ls-files', '-z', '--', ...paths]);
-  if (sealed.tracked === undefined)
-    await writeJson(historyLayout(historyDir).sealed, { ...sealed, tracked: tracked.length > 0 });
   if (tracked.length > 0)
     await git.text(['update-index', '--skip-worktree', '-z', '--stdin'], {
       input: tracked.map((path) => `${path}\0`).join(''),
     });
+  return tracked.length > 0;
 }

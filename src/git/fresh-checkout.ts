@@ -3,9 +3,10 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { branchRef } from '../core/records/layout.ts';
+import { removeTree } from '../platform/files/remove.ts';
 import { isMissing, makeFolder } from '../platform/files/write.ts';
 import { type Git, makeRepository, ownGit } from '../platform/git.ts';
-import { moveRefs } from './commit.ts';
+import { moveRefs, overlook } from './commit.ts';
 
 /** A repository with the commits of a run; what is done in it changes nothing of the run. */
 export type BorrowedHistory = {
@@ -52,4 +53,14 @@ export async function checkOut(
   const how = ['checkout-index', '--index', '--force', '--quiet'];
   if (paths === undefined) await git.text([...how, '--all']);
   else await git.text([...how, '-z', '--stdin'], { input: paths.map((path) => `${path}\0`).join('') });
+}
+
+/** Removes what `paths` name from a checkout; git does not report it. */
+export async function leaveOut(
+  borrowed: BorrowedHistory,
+  folder: string,
+  paths: readonly string[],
+): Promise<void> {
+  if (paths.length === 0 || !(await overlook(borrowed.at(folder), paths))) return;
+  for (const path of paths) await removeTree(join(folder, path));
 }

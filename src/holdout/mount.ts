@@ -10,6 +10,7 @@ import type { RanCommand } from '../core/records/visit.ts';
 import { mayReadHoldout } from '../core/settings/node.ts';
 import { sha256 } from '../core/sha256.ts';
 import { ancestorsOf } from '../platform/files/names.ts';
+import { isWithin, realOrSame } from '../workspace/roots.ts';
 import type { Snapshot } from '../workspace/snapshot.ts';
 import { look } from '../workspace/walk.ts';
 import { ownFrom } from './seal.ts';
@@ -29,13 +30,15 @@ export type SealedHoldout = {
   seal(text: string): Buffer;
 };
 
+type WithHoldout = Pick<Manifest, 'original_workdir'> & { readonly holdout: Holdout };
+
 export const sealedHoldout = (
-  { paths, from }: Holdout,
+  { holdout: { paths, from }, original_workdir: workdir }: WithHoldout,
   files: readonly SealedFile[],
   key: Buffer,
 ): SealedHoldout => ({
   paths,
-  committed: from === 'workdir',
+  committed: from === 'workdir' || (workdir !== '' && isWithin(realOrSame(workdir), realOrSame(from))),
   files: () => files,
   isSealed: (path) => isSealedPath(path, paths),
   seal: (text) => sealText(text, key),
@@ -159,14 +162,14 @@ function hashesOf(sealed: SealedHoldout, least: number): ReadonlySet<string> {
 /** The holdout of a run; `sealed` is undefined in a run without one. Refuses a missing or damaged store or key. */
 export async function openHoldout(
   runDir: string,
-  { holdout }: Pick<Manifest, 'holdout'>,
+  { holdout, original_workdir }: Pick<Manifest, 'holdout' | 'original_workdir'>,
   env: Environment,
 ): Promise<{ readonly sealed: SealedHoldout | undefined } | Refusal> {
   if (holdout === undefined) return { sealed: undefined };
   const read = await readSealed(runDir, holdout, env);
   return 'problem' in read
     ? { problems: [read.problem] }
-    : { sealed: sealedHoldout(holdout, read.files, read.key) };
+    : { sealed: sealedHoldout({ holdout, original_workdir }, read.files, read.key) };
 }
 
 /** Places the holdout files in the workspace of a run that has ended; a resume removes them, since it restores the checkpoint.

@@ -99,6 +99,7 @@ export async function beginRun(options: {
   readonly env?: Record<string, string>;
   readonly copy?: (workspace: string) => void;
   readonly id?: string;
+  readonly sealed?: readonly string[];
 }) {
   const env = options.env ?? bareEnv(options.root);
   const runId = options.id ?? 'RUN1';
@@ -116,7 +117,15 @@ export async function beginRun(options: {
   if (workdir !== undefined) execFileSync('cp', ['-a', `${workdir}/.`, run.workspace]);
   rmSync(join(run.workspace, '.git'), { recursive: true, force: true });
   options.copy?.(run.workspace);
-  const base = await recordBase({ historyDir: run.history, workspace: run.workspace, runId, now: when, env });
+  const sealed = options.sealed ?? [];
+  const base = await recordBase({
+    historyDir: run.history,
+    workspace: run.workspace,
+    sealed,
+    runId,
+    now: when,
+    env,
+  });
   if ('problem' in base) throw new Error(base.problem.message);
   return { run, runId, started, first: base.firstCommit, env };
 }

@@ -69,14 +69,19 @@ const order = (n: number, more: object = {}) => ({
 const answer = (path: string, content: string, base = '') =>
   JSON.stringify({ summary: 's', writes: [{ path, base_sha256: sha(base), content }] });
 
-async function build(root: string, orders: readonly object[], files: Files | null = { 'keep.txt': 'k\n' }) {
+async function build(
+  root: string,
+  orders: readonly object[],
+  files: Files | null = { 'keep.txt': 'k\n' },
+  sealed: readonly string[] = [],
+) {
   const workdir = files === null ? undefined : join(root, 'src');
   if (workdir !== undefined && files !== null) {
     mkdirSync(workdir);
     put(workdir, files);
     repository(workdir);
   }
-  const begun = await beginRun({ root, workdir });
+  const begun = await beginRun({ root, workdir, sealed });
   for (const [n, one] of orders.entries())
     put(begun.run.workspace, { [`.factory/orders/WO-0${n + 1}.json`]: JSON.stringify(one) });
   const tool = toolIo(begun);
@@ -992,6 +997,18 @@ test('proof has submodules, and files that a filter made, next to it in its seco
   await orderNext({}, tool.io);
   expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
   expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['vendor/lib', 'big.dat'] });
+});
+
+test('proof shows no scenarios to the checks, although commits of the workdir have them', async () => {
+  using it = folder();
+  const accept = 'test -f f1.txt && test ! -e secret';
+  const checks = { 'check.sh': accept, 'secret/a_scenario.sh': 'exit 0' };
+  const b = await build(it.path, [order(1, { acceptance_commands: ['bash check.sh'] })], checks, ['secret']);
+  await b.propose(answer('f1.txt', '1\n'));
+  expect(await orderCommit({}, b.io)).toBe(0);
+  expect(await orderProof({}, b.io)).toBe(0);
+  expect(b.output().context_updates).toMatchObject({ 'build.needed': [] });
+  expect(git(b.run.history, 'ls-tree', '-r', '--name-only', headRef)).toContain('secret/a_scenario.sh');
 });
 
 test('proof fails where a promised file is not in the final commit', async () => {

@@ -382,35 +382,38 @@ describe('--holdout', () => {
   });
 });
 
-test('a check without access to sealed files cannot read them from a commit of the workdir', async () => {
-  const commands = [
-    'git status --short',
-    'git diff --exit-code HEAD',
-    'git show HEAD:scripts/scenarios/judge.sh',
-  ];
-  await using it = await home({
-    ...files,
-    'w/plan.json': JSON.stringify({ context_updates: { plan: { files: [], commands } } }),
-    'p.dot': row({
-      // A run with such a node has a history.
-      o: tool('factory order next || rm -f $FACTORY_OUTPUT', ', access=run'),
-      t: tool('cp plan.json $FACTORY_OUTPUT'),
-      v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
-    }),
-  });
-  for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm all'])
-    execFileSync('git', words.split(' '), { cwd: join(it.path, 'w'), env: cleanEnv({ HOME: it.path }) });
-  expect((await run(it)).code).toBe(1);
-  const { commands: ran } = (await it.json(`${at}/v/verification.results.json`)) as {
-    commands: { exit_code: number; stdout: string; stderr: string }[];
-  };
-  expect(ran.map(({ exit_code, stdout }) => [exit_code, stdout])).toEqual([
-    [0, ''],
-    [0, ''],
-    [128, ''],
-  ]);
-  expect(ran[2]?.stderr).toContain('not a git repository');
-});
+test.for([
+  ['in their usual place', 'scripts/scenarios', []],
+  ['in another folder of it', 'kept', ['--holdout', 'w/kept']],
+] as const)(
+  'a check cannot read sealed files of the workdir from its commits: %s',
+  async ([, folder, flags]) => {
+    const commands = ['git status --short', 'git diff --exit-code HEAD', `git show HEAD:${folder}/judge.sh`];
+    await using it = await home({
+      ...files,
+      [`w/${folder}/judge.sh`]: 'exit 0',
+      'w/plan.json': JSON.stringify({ context_updates: { plan: { files: [], commands } } }),
+      'p.dot': row({
+        // A run with such a node has a history.
+        o: tool('factory order next || rm -f $FACTORY_OUTPUT', ', access=run'),
+        t: tool('cp plan.json $FACTORY_OUTPUT'),
+        v: `type=verification, sees_holdout=false, verification.allowed_commands="@plan", verification.plan_context_key="plan"`,
+      }),
+    });
+    for (const words of ['init -q', 'add .', '-c user.name=a -c user.email=a@b commit -qm all'])
+      execFileSync('git', words.split(' '), { cwd: join(it.path, 'w'), env: cleanEnv({ HOME: it.path }) });
+    expect((await run(it, flags)).code).toBe(1);
+    const { commands: ran } = (await it.json(`${at}/v/verification.results.json`)) as {
+      commands: { exit_code: number; stdout: string; stderr: string }[];
+    };
+    expect(ran.map(({ exit_code, stdout }) => [exit_code, stdout])).toEqual([
+      [0, ''],
+      [0, ''],
+      [128, ''],
+    ]);
+    expect(ran[2]?.stderr).toContain('not a git repository');
+  },
+);
 
 test.for([
   [

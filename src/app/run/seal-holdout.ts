@@ -1,4 +1,5 @@
 /** The holdout of a run that begins with a workdir: taken out of the workspace, and sealed. */
+import { relative } from 'node:path';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import { buildsHistory } from '../../core/pipeline.ts';
 import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
@@ -7,13 +8,14 @@ import type { Holdout, SealedFile } from '../../core/records/manifest.ts';
 import { type ChosenHoldout, readForSealing } from '../../holdout/seal.ts';
 import { placeSealed, takeOutSealed } from '../../holdout/sealed-files.ts';
 import { mostSealedBytes, writeSealed } from '../../holdout/vault.ts';
+import { isWithin, realOrSame } from '../../workspace/roots.ts';
 import type { WorkdirBegin } from './workdir-seed.ts';
 
 type Problem = { readonly problem: Diagnostic };
 
 /** Makes the first commit of a run with history, and seals the holdout. */
 export async function sealHoldout(
-  { graph, where: { runId }, host: { clock, env }, holdout }: WorkdirBegin,
+  { graph, where: { runId }, host: { clock, env }, workdir, holdout }: WorkdirBegin,
   at: Layout,
 ) {
   let { own = [] } = holdout ?? {};
@@ -21,7 +23,8 @@ export async function sealHoldout(
     // The first commit contains the workdir's scenarios; the workspace does not.
     if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
     const { recordBase } = await import('../../git/start-history.ts');
-    const place = { historyDir: at.history, workspace: at.workspace, sealed: holdout?.paths ?? [] };
+    const sealed = holdout === undefined ? [] : [...holdout.paths, ...placeInWorkdir(workdir, holdout)];
+    const place = { historyDir: at.history, workspace: at.workspace, sealed };
     const recorded = await recordBase({ ...place, runId, now: clock.now(), env });
     if ('problem' in recorded) return recorded;
     // The history may have checked out another commit than the copy.
@@ -34,6 +37,13 @@ export async function sealHoldout(
   const replaced = sealed.from !== 'workdir' && own.some(({ path }) => isFirst(path, sealed));
   const note = `the workdir's ${sealed.paths[0]} is neither copied nor sealed: ${sealed.from} replaces it`;
   return { files, notes: replaced ? [note] : [], holdout: sealed };
+}
+
+/** Where the workdir, and so perhaps its commits, has the folder of `--holdout`. */
+function placeInWorkdir(workdir: string | undefined, { from }: ChosenHoldout): readonly string[] {
+  if (workdir === undefined || from === 'workdir') return [];
+  const [top, folder] = [realOrSame(workdir), realOrSame(from)];
+  return folder !== top && isWithin(top, folder) ? [relative(top, folder)] : [];
 }
 
 /** Removes the files at the holdout paths of a new workspace, and returns them. */

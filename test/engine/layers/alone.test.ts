@@ -24,7 +24,11 @@ const confinement = (noBwrap: string | undefined): Partial<Run> => ({
 /** What begins and ends when these stages begin in this order, each in its branch, and end when nothing more begins. */
 async function order(words: readonly Word[], more: Partial<Run>, abort?: number): Promise<string> {
   await using it = await temp();
-  const sealed = sealedHoldout({ paths: ['scenarios'], from: 'workdir' } as never, [], Buffer.alloc(32));
+  const sealed = sealedHoldout(
+    { holdout: { paths: ['scenarios'], from: 'workdir' } } as never,
+    [],
+    Buffer.alloc(32),
+  );
   const said: string[] = [];
   const ends: (() => void)[] = [];
   const stops = words.map(() => new AbortController());

@@ -20,7 +20,7 @@ const file = {
   content: Buffer.from('secret check\n'.repeat(9)),
 } as const;
 const sealed = sealedHoldout(
-  { paths: ['scripts/scenarios'], from: 'workdir' } as never,
+  { holdout: { paths: ['scripts/scenarios'], from: 'workdir' } } as never,
   [folder, file],
   Buffer.alloc(32),
 );

@@ -12,7 +12,11 @@ import { rig } from './rig.ts';
 
 const judge = 'shape=parallelogram, tool_command="factory scenario run scripts/scenarios --app ."';
 const key = Buffer.alloc(32, 7);
-const sealed = sealedHoldout({ paths: ['scripts/scenarios'], from: 'workdir' } as never, [], key);
+const sealed = sealedHoldout(
+  { holdout: { paths: ['scripts/scenarios'], from: 'workdir' } } as never,
+  [],
+  key,
+);
 
 /** Runs the layer around a node that leaves this list, and says where it was told to leave it. */
 async function left(dir: string, attributes: string, more: Parameters<typeof rig>[2] = {}) {
