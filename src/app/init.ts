@@ -1,4 +1,4 @@
-/** New projects from templates: a pipeline, its prompts, a pair of scenarios and prepared answers. */
+/** New projects from templates: a pipeline, its prompts, scenarios and prepared answers. */
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';

@@ -10,25 +10,25 @@ import { call } from '../support/verb.ts';
 const env = { PATH: process.env['PATH'], FACTORY_SANDBOX: 'none' };
 const names = Object.keys(templates) as TemplateName[];
 
-test.each(names)(
-  'the template %s has a valid pipeline, its prompts and a pair of scenarios',
-  async (template) => {
-    await using it = await home();
-    const made = await call(['init', 'app'], { template }, { cwd: it.path, env });
-    expect(made).toMatchObject({ code: 0, err: '' });
-    const cwd = join(it.path, 'app');
-    const { pipeline } = templates[template];
-    const valid = await call(['validate', pipeline], {}, { cwd, env });
-    expect(valid).toMatchObject({ code: 0, err: '' });
-    expect(checkPipeline(pipeline, await it.read(`app/${pipeline}`)).found).toEqual([]);
-    const folder = template === 'build' ? 'scenarios' : 'scripts/scenarios';
-    expect((await it.list(`app/${folder}`)).map((name) => name.replace(/^[a-z]+_/, ''))).toEqual([
-      'component_checks.sh',
-      'user_scenarios.sh',
-    ]);
-    expect(await call(['scenario', 'lint', folder], {}, { cwd, env })).toMatchObject({ code: 0 });
-  },
-);
+test.each(names)('the template %s has a valid pipeline, its prompts and scenarios', async (template) => {
+  await using it = await home();
+  const made = await call(['init', 'app'], { template }, { cwd: it.path, env });
+  expect(made).toMatchObject({ code: 0, err: '' });
+  const cwd = join(it.path, 'app');
+  const { pipeline } = templates[template];
+  const valid = await call(['validate', pipeline], {}, { cwd, env });
+  expect(valid).toMatchObject({ code: 0, err: '' });
+  expect(checkPipeline(pipeline, await it.read(`app/${pipeline}`)).found).toEqual([]);
+  const folder = template === 'build' ? 'scenarios' : 'scripts/scenarios';
+  const scenarios = await it.list(`app/${folder}`);
+  expect(scenarios.map((name) => name.replace(/^[a-z]+_/, ''))).toEqual([
+    ...(template === 'build' ? ['command_user_scenarios.sh'] : []),
+    'component_checks.sh',
+    ...(template === 'build' ? ['markdown_user_scenarios.sh'] : []),
+    'user_scenarios.sh',
+  ]);
+  expect(await call(['scenario', 'lint', folder], {}, { cwd, env })).toMatchObject({ code: 0 });
+});
 
 test.each(['fix-loop', 'review'] as const)(
   'the template %s runs to its end with its prepared answers',

@@ -21,7 +21,7 @@ make_site() {
   mkdir -p "$1/a/b/c" "$1/a/.hidden" "$1/a/b/node_modules/x" "$1/good" "$1/texts" "$1/elsewhere/a" && cd "$1" || exit 86
   printf '# One\n\n`See` <!-- it --> [it](gone.md).\n   ![x](<gone too.png>) [good](#one)\n[id]: gone.md\n' >a/one.md
   printf '[two](../one.md#two) [root](/a/one.md) [web](https://example.org)\n' >a/b/two.markdown
-  printf '[three](../gone.md)\n[mail](mailto:a@example.org)\n' >a/b/c/three.md
+  printf '[three](%s/gone.md)\n[mail](mailto:a@example.org)\n' .. >a/b/c/three.md
   printf '[x](never.md)\n' | tee a/.hidden/x.md a/b/node_modules/x/x.md a/b/x.mdx a/x.md.txt >texts/x.txt
   printf '# Good\n[a](#good) [web](https://example.org)\n' | tee good/one.md >good/two.md
 }
@@ -29,8 +29,9 @@ make_site() {
 one='a/one.md:3:19:24: no such file: gone.md
 a/one.md:4:4:10: no such file: gone too.png
 a/one.md:5:1:7: no such file: gone.md'
-below='a/b/c/three.md:1:1:9: no such file: ../gone.md
-a/b/two.markdown:1:1:7: no such heading: ../one.md#two'
+up=..
+below="a/b/c/three.md:1:1:9: no such file: $up/gone.md
+a/b/two.markdown:1:1:7: no such heading: $up/one.md#two"
 
 # check_code WHAT WANTED CODE
 check_code() { [ "$(cat "$3")" = "$2" ] || differ "$1: exit code" "$2" "$(cat "$3")"; }
@@ -158,7 +159,7 @@ live() {
   run --json good
   check_code '--json without faults' 0 "$work/code"
   check_json '--json without faults' '2 4 2 0' '' "$work/out"
-  in=elsewhere run ../a/b/two.markdown
+  in=elsewhere run "$up/a/b/two.markdown"
   grep -qF ': no such file: /a/one.md' "$work/out" ||
     differ 'a target that begins with / where the current folder has no such file' '…: no such file: /a/one.md' "$(short "$work/out")"
   run a gone.md
