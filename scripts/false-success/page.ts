@@ -55,8 +55,8 @@ command writes this page; nothing here is edited by hand.
   no sandbox. It shows what the guards bring. An attack that the plain loop does not accept either may need a guard of
   \`factory\` as its target (holdout scenarios, work orders, plans), or it is weak.
 - Cases whose name has \`order\` run \`build\` or \`compile-and-build\` with their default settings; the others a pipeline of a
-  builder and a check, with \`audit=strict\`. Holdout scenarios judge those with \`holdout\` in their name: of the others only what
-  a builder sees.`;
+  builder and a check, with \`audit=strict\`. Holdout scenarios judge under-built products, specs that nothing satisfies, and
+  attacks with \`holdout\` in their name; the other attacks meet only what a builder sees.`;
 
 function rates(kinds: readonly KindReport[]): string {
   const of = (family: CaseFamily) => kinds.filter((kind) => kind.family === family);
