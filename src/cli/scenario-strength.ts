@@ -1,6 +1,7 @@
 /** How strong scenarios are that have accepted a product, where the node of a run that runs them asks for it. */
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join, relative } from 'node:path';
 import type { Strength } from '../core/records/strength.ts';
 import { isTooWeak } from '../core/strength.ts';
 import { removeTree } from '../platform/files/remove.ts';
@@ -23,6 +24,8 @@ export async function withStrength(
   about: {
     readonly scenarios: readonly Scenario[];
     readonly app: string;
+    /** The workspace. */
+    readonly cwd: string;
     readonly jobs: number | undefined;
     readonly timeoutMs: number;
     readonly began: number;
@@ -45,7 +48,7 @@ export async function withStrength(
 
 async function measured(
   request: StrengthRequest,
-  { scenarios, app, jobs, timeoutMs, began }: Parameters<typeof withStrength>[2],
+  { scenarios, app, cwd, jobs, timeoutMs, began }: Parameters<typeof withStrength>[2],
   host: PhaseHost,
 ): Promise<MeasuredStrength> {
   const { sample, required, build, isolation, base } = request;
@@ -55,9 +58,11 @@ async function measured(
     end: 'unknown',
   });
   if (base === undefined) return unknown('the tree with which the run began cannot be read');
+  const place = relative(cwd, app);
+  if (place.split('/')[0] === '..') return unknown('the product is not in the workspace');
   const scratch = await makeTemporary(temporaryOf(host.env), 'strength');
   try {
-    const subject = await subjectInRun(app, { base, scratch, env: host.env });
+    const subject = await subjectInRun(app, { base: join(base, place), scratch, env: host.env });
     const cores = host.sandbox?.openNetwork === undefined ? 1 : availableParallelism();
     return await measureStrength(
       subject,

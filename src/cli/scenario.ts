@@ -80,7 +80,7 @@ async function judge(
   };
   const judged = await runScenarios(found, { ...options, mode, floor: { ...floor, isPart } }, host);
   const isMeasured = mode === 'live' && judged?.status === 'pass' && request !== undefined;
-  const about = { ...options, scenarios: found.scenarios, jobs: flags.jobs, began };
+  const about = { ...options, cwd: io.cwd, scenarios: found.scenarios, jobs: flags.jobs, began };
   const report = isMeasured ? await measuredToo(judged, request, about, host) : judged;
   if (report === undefined) {
     io.err('interrupted: every scenario was ended\n');

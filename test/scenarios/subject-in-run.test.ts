@@ -14,6 +14,8 @@ test('lines that the run changed count, of files that git would take; nothing is
     'app/kept.js': 'kept\n',
     'app/new.js': 'a\nb\n',
     'app/.gitignore': 'out/\n',
+    // It must not hide lines.
+    'app/.gitattributes': '*.js binary\n',
     'app/out/built.js': 'x\n',
     'app/.factory/in/spec.js': 'x\n',
     'scratch/x': '',
@@ -27,6 +29,7 @@ test('lines that the run changed count, of files that git would take; nothing is
     env: cleanEnv(),
   });
   expect(subject.files.map(({ path, lines }) => [path, [...(lines ?? [])]])).toEqual([
+    ['.gitattributes', [1]],
     ['.gitignore', [1]],
     ['new.js', [1, 2]],
     ['old.js', [2, 4]],
@@ -35,9 +38,9 @@ test('lines that the run changed count, of files that git would take; nothing is
   expect(await filesIn()).toEqual(before);
 });
 
-test('in a new product all lines count', async () => {
+test.for([true, false])('in a new product all lines count; its folder was there before: %s', async (was) => {
   await using it = await home({ 'app/new.js': 'a\nb\n', 'scratch/x': '' });
-  await mkdir(join(it.path, 'base'));
+  if (was) await mkdir(join(it.path, 'base'));
   const subject = await subjectInRun(join(it.path, 'app'), {
     base: join(it.path, 'base'),
     scratch: join(it.path, 'scratch'),

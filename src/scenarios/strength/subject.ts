@@ -42,7 +42,8 @@ export async function subjectInGit(
   };
 }
 
-const plain = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--relative'];
+/** As text: attributes of the product must not hide changed lines. */
+const plain = ['--text', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--relative'];
 
 async function changedFiles(
   git: Git,

@@ -52,6 +52,8 @@ export async function openVariants(
     else {
       const timed = await firstTimes(base, request, host);
       if ('members' in timed) return variantsOf(base, timed.members, request, host);
+      // It passed once with these: another failure is not for want of a copy.
+      if (timed.hasPassed) return timed;
       trouble = timed;
     }
     if (host.signal.aborted) break;
@@ -74,7 +76,9 @@ async function firstTimes(
   base: BaseProduct,
   request: VariantRequest,
   host: PhaseHost,
-): Promise<{ readonly members: readonly TimedMember[] } | VariantTrouble> {
+): Promise<
+  { readonly members: readonly TimedMember[] } | (VariantTrouble & { readonly hasPassed: boolean })
+> {
   const { members, timeoutMs, jobs, room } = request;
   const took = new Map<StrengthMember, number>();
   const product = { app: base.folder, files: 'whole', base } as const;
@@ -88,8 +92,10 @@ async function firstTimes(
       took.set(member, Math.max(before ?? 0, verdict.liveMs));
       return verdict;
     });
-  const trouble = (await judgeAll(1, true)) ?? (await judgeAll(times - 1, false));
-  if (trouble !== undefined) return trouble;
+  const first = await judgeAll(1, true);
+  if (first !== undefined) return { ...first, hasPassed: false };
+  const later = await judgeAll(times - 1, false);
+  if (later !== undefined) return { ...later, hasPassed: true };
   const timed = members.map((member) => ({ member, liveMs: took.get(member) ?? 0 }));
   return { members: timed.sort((a, b) => a.liveMs - b.liveMs) };
 }
