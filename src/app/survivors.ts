@@ -18,6 +18,7 @@ import { historyGit } from '../git/history.ts';
 import { openText, readHoldoutKey } from '../holdout/vault.ts';
 import { isFolder, readPlainBytes } from '../platform/files/read.ts';
 import { GitError } from '../platform/git.ts';
+import { descendsFrom } from '../platform/process/table.ts';
 import { openRun } from '../run/open-run.ts';
 import { ordersIn } from '../scenarios/strength/subject.ts';
 import { isInsideRun } from './given.ts';
@@ -39,7 +40,8 @@ export async function survivorsOfRun(runDir: string, env: Environment): Promise<
   const recorded = await openRun(runDir).stored();
   if ('problems' in recorded) return recorded;
   const { manifest, history } = recorded;
-  if ((env['FACTORY_RUN_MARKER'] ?? '') !== '' || isInsideRun(runDir, manifest))
+  const isOfARun = (env['FACTORY_RUN_MARKER'] ?? '') !== '' || descendsFrom(['FACTORY_RUN_MARKER=']);
+  if (isOfARun || isInsideRun(runDir, manifest))
     return no(
       'this is a process of a run: what the scenarios do not notice is hidden from it, as they are',
       'use a terminal of your own',

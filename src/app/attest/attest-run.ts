@@ -31,7 +31,7 @@ import {
   scenarioTestsOf,
 } from './run-facts.ts';
 import { type AttestedProduct, runPredicateType, statementText, subjectsOf } from './statement.ts';
-import { testResultOf } from './test-result.ts';
+import { hasDoubts, testResultOf } from './test-result.ts';
 
 export type Attestation = {
   /** The file: an envelope a line. */
@@ -124,13 +124,12 @@ const maskedFacts = (
     .parse(maskedValue(facts as unknown as Json, mask));
 
 function checksOf(run: AttestedRun, facts: Omit<RunPredicate, 'test_result'>) {
-  const { evidence } = run.result;
+  const { evidence, audit } = run.result;
   return {
     pipeline: facts.inputs.pipeline,
     status: attestedStatus(run),
     commands: facts.commands,
     judged: scenarioTestsOf(run),
-    doubts:
-      facts.more_commands > 0 || (evidence.outdated ?? []).length > 0 || facts.judged?.floor === 'failed',
+    doubts: hasDoubts({ audit, evidence }),
   };
 }

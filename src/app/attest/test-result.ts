@@ -70,3 +70,16 @@ function judgedTests(judged: RunChecks['judged'], add: (name: string, is: Standi
     else if (failed) add(`scenario ${n} of ${total}`, 'failed');
   return passed < total && !failed;
 }
+
+/** Whether something was found, or is not listed, that keeps a run without a failed test from PASSED. */
+export const hasDoubts = ({
+  audit,
+  evidence: { more_commands: more, outdated = [], judged },
+}: {
+  readonly audit?: { readonly errors: number } | undefined;
+  readonly evidence: {
+    readonly more_commands: number;
+    readonly outdated?: readonly unknown[] | undefined;
+    readonly judged?: { readonly floor?: string } | undefined;
+  };
+}): boolean => more > 0 || outdated.length > 0 || judged?.floor === 'failed' || (audit?.errors ?? 0) > 0;
