@@ -2,7 +2,9 @@
 import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { failureCardSchema } from './inspect/failure-card.ts';
-import { causeSchema, givenAnswerSchema, noteRowSchema, runRowSchema } from './inspect/shapes.ts';
+import { givenAnswerSchema } from './inspect/question-shapes.ts';
+import { runRowSchema } from './inspect/run-row.ts';
+import { causeSchema, noteRowSchema } from './inspect/shapes.ts';
 
 const version = { schema_version: z.literal(1) };
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { tokensOf } from '../core/budget/usage.ts';
 import { once } from '../core/once.ts';
 import { hasSucceeded } from '../core/overridden.ts';
-import type { RunRow } from './inspect/shapes.ts';
+import type { RunRow } from './inspect/run-row.ts';
 
 const figureSchema = once(() =>
   z.object({ median: z.number(), least: z.number(), most: z.number() }).nullable(),

@@ -1,9 +1,10 @@
 /** `factory graph`: a pipeline or a run as a picture. */
 import { existsSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import type { GraphView } from '../app/inspect/graph-shapes.ts';
 import { pipelineGraph } from '../app/inspect/pipeline-graph.ts';
 import { inspectRun } from '../app/inspect/run.ts';
-import type { GraphView, RunView } from '../app/inspect/shapes.ts';
+import type { RunView } from '../app/inspect/shapes.ts';
 import { runHeading } from '../app/picture/frame.ts';
 import { problemNodes } from '../app/picture/problem-nodes.ts';
 import { pipelinePath } from '../app/pipelines.ts';

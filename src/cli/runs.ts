@@ -3,7 +3,7 @@ import { placeWords } from '../app/acts.ts';
 import type { RunList } from '../app/answers.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { runList } from '../app/inspect/run-pages.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { RunRow } from '../app/inspect/run-row.ts';
 import { lookOf } from '../app/inspect/states.ts';
 import { stateOrWait } from '../app/inspect/wait-words.ts';
 import { jobsWithoutRun } from '../app/queued-run.ts';

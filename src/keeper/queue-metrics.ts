@@ -1,5 +1,5 @@
 /** A queue and its runs as metrics. No titles and no texts of runs: a label of a metric has few values, and many read them. Pure. */
-import { type RunRow, runRowSchema } from '../app/inspect/shapes.ts';
+import { type RunRow, runRowSchema } from '../app/inspect/run-row.ts';
 import type { QueueCapRow, QueueHoldRow, QueueReport } from '../core/records/queue-report.ts';
 import type { Metric, Sample } from './metrics-text.ts';
 

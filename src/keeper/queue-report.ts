@@ -4,7 +4,7 @@ import { placeWords } from '../app/acts.ts';
 import { capsOf } from '../app/day-caps.ts';
 import type { InspectHost } from '../app/inspect/rows.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { RunRow } from '../app/inspect/run-row.ts';
 import { typedCommand } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { needsPerson } from '../core/needs-person.ts';

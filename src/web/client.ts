@@ -1,7 +1,7 @@
 /** A client of the HTTP API for programs: one typed function per endpoint. */
 import type * as z from 'zod';
 import type { RunList, StoredEvent } from '../app/answers.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { RunRow } from '../app/inspect/run-row.ts';
 import { apiErrorSchema, type ShownLive } from './contract.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 

@@ -3,8 +3,10 @@ import * as z from 'zod';
 import * as answers from '../app/answers.ts';
 import { runComparisonSchema } from '../app/compare/shape.ts';
 import { estimateSchema } from '../app/estimate.ts';
+import { executionViewSchema } from '../app/inspect/execution-shapes.ts';
+import { runRowSchema } from '../app/inspect/run-row.ts';
 import { sessionSchema } from '../app/inspect/session-shape.ts';
-import * as shapes from '../app/inspect/shapes.ts';
+import { runViewSchema } from '../app/inspect/shapes.ts';
 import { graphMapSchema } from '../app/picture/map-shape.ts';
 import { queueChangeSchema, queueReportSchema, submitReportSchema } from '../core/records/queue-report.ts';
 import { packageVersion } from '../platform/package.ts';
@@ -14,9 +16,9 @@ import * as starts from './start-contract.ts';
 
 /** Schemas that the document names. */
 const named = {
-  RunRow: shapes.runRowSchema,
-  RunView: shapes.runViewSchema,
-  ExecutionView: shapes.executionViewSchema,
+  RunRow: runRowSchema,
+  RunView: runViewSchema,
+  ExecutionView: executionViewSchema,
   ApiError: contract.apiErrorSchema,
   ServerInfo: contract.serverInfoSchema,
   WhyReport: answers.whyReportSchema,

@@ -5,7 +5,7 @@ import { type Bell, openBell } from '../app/inspect/bell.ts';
 import { shownEvent } from '../app/inspect/events.ts';
 import { pauseMs, slowMs } from '../app/inspect/follow.ts';
 import { type EarlierItems, openLooks, type RunItem, type RunLooks } from '../app/inspect/looks.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { RunRow } from '../app/inspect/run-row.ts';
 import { type Withheld, withheldReader } from '../app/inspect/withheld.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { RunReader } from '../run/open-run.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type InspectHost, openRowReader, type RowReader } from '../app/inspect/rows.ts';
 import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import { newestFirst } from '../app/inspect/run-pages.ts';
-import type { RunRow } from '../app/inspect/shapes.ts';
+import type { RunRow } from '../app/inspect/run-row.ts';
 import { layout } from '../core/records/layout.ts';
 import { isCode, isMissing } from '../platform/files/write.ts';
 import { validRunId } from '../run/runs.ts';

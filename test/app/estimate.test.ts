@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { estimateOf } from '../../src/app/estimate.ts';
 import { estimateBasis, estimateWords } from '../../src/app/estimate-words.ts';
-import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../src/app/inspect/run-row.ts';
 import { house } from '../support/house.ts';
 import { madeRow } from '../support/run-row.ts';
 

@@ -1,13 +1,9 @@
 /** Runs in all states, made up: what the API would answer for them. */
 
 import type { ChangeList, StoredEvent } from '../../src/app/answers.ts';
-import type {
-  ExecutionGroup,
-  ExecutionRow,
-  ExecutionView,
-  RunRow,
-  RunView,
-} from '../../src/app/inspect/shapes.ts';
+import type { ExecutionGroup, ExecutionRow, ExecutionView } from '../../src/app/inspect/execution-shapes.ts';
+import type { RunRow } from '../../src/app/inspect/run-row.ts';
+import type { RunView } from '../../src/app/inspect/shapes.ts';
 import { nothingSpent, type Spent } from '../../src/core/budget/usage.ts';
 
 const started = Date.now() - 40 * 60_000;

@@ -1,6 +1,7 @@
 /** A made session of an agent. */
+
+import type { ExecutionRow } from '../../src/app/inspect/execution-shapes.ts';
 import type { Session } from '../../src/app/inspect/session-shape.ts';
-import type { ExecutionRow } from '../../src/app/inspect/shapes.ts';
 import { sessionOf } from '../../src/core/session.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 27, 8, 0, second)).toISOString();

@@ -1,5 +1,5 @@
 /** A row of a list of runs, made up. */
-import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../src/app/inspect/run-row.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
 
 export const madeRow = (facts: Partial<RunRow> = {}): RunRow => ({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunList } from '../../src/app/answers.ts';
-import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../src/app/inspect/run-row.ts';
 import { runsApi } from '../../src/web/api/runs.ts';
 import { openServedRuns } from '../../src/web/served-runs.ts';
 import type { Web } from '../../src/web/web.ts';

@@ -2,7 +2,7 @@
 import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunRow } from '../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../src/app/inspect/run-row.ts';
 import { startRun } from '../../src/app/run/index.ts';
 import { layout } from '../../src/core/records/layout.ts';
 import { openRun } from '../../src/run/open-run.ts';

@@ -1,7 +1,8 @@
 /** Two runs side by side: the shape that command line, API and page share. Fields are only ever added. */
 import * as z from 'zod';
 import { once } from '../../core/once.ts';
-import { executionRowSchema, runRowSchema } from '../inspect/shapes.ts';
+import { executionRowSchema } from '../inspect/execution-shapes.ts';
+import { runRowSchema } from '../inspect/run-row.ts';
 
 const inBoth = once(() => ({
   a: z.string().nullable().describe('Null: the first run has none'),

@@ -1,7 +1,7 @@
 /** Whether a run needs attention, or a person has dismissed it. */
 import { needsAttention } from '../../run/next-command.ts';
 import { readActs } from '../acts.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 /** What a run was when it was dismissed. */
 type Standing = Pick<RunRow, 'status' | 'question'> & {

@@ -5,8 +5,9 @@ import { type Json, own } from '../../core/json.ts';
 import { isPaused, type SuspendedRun } from '../../core/outcome.ts';
 import type { BranchEnd } from '../../core/records/fork.ts';
 import type { BranchStopped, RunRecord, VisitRecord } from '../../core/records/visit.ts';
+import type { BranchRow, ExecutionGroup, ExecutionRow } from './execution-shapes.ts';
 import { executionName } from './executions.ts';
-import type { BranchRow, ExecutionGroup, ExecutionRow, RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { type Wait, waitOfSuspension } from './wait.ts';
 
 export type BranchFacts = {

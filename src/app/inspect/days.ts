@@ -8,7 +8,7 @@ import { journaledSpend } from '../../engine/day-spending.ts';
 import { isFolder } from '../../platform/files/read.ts';
 import type { Host } from '../types.ts';
 import { runsLike } from './run-filters.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 const runDaySchema = once(() =>
   z.object({

@@ -5,8 +5,8 @@ import { layout } from '../../core/records/layout.ts';
 import { cursorNearEnd, type JournalPosition } from '../../run/journal-read.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
+import type { ExecutionRow } from './execution-shapes.ts';
 import { executionName, type UnfinishedExecution, unfinishedIn } from './executions.ts';
-import type { ExecutionRow } from './shapes.ts';
 import { type Wait, waitInEvent, waitOfSuspension } from './wait.ts';
 
 /** What the events say of one execution. `paused`: milliseconds from interruptions to the resumes that execute it again; `before`: those

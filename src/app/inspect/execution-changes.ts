@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import * as z from 'zod';
 import { once } from '../../core/once.ts';
 import { jsonOf } from '../../run/runs.ts';
-import type { ExecutionView } from './shapes.ts';
+import type { ExecutionView } from './execution-shapes.ts';
 
 const changesSchema = once(() => {
   const paths = z.array(z.string()).catch([]);

@@ -17,13 +17,14 @@ import type { RunReader } from '../../run/open-run.ts';
 import { printed } from '../../run/result.ts';
 import { jsonOf } from '../../run/runs.ts';
 import { changesIn } from './execution-changes.ts';
+import type { ExecutionRow, ExecutionView, ShownText } from './execution-shapes.ts';
 import { failedOutput } from './failed-output.ts';
 import { folderOf } from './folder.ts';
 import { nodeSettingsOf } from './node-settings.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import { findExecution, groupedExecutions } from './run.ts';
-import type { ExecutionRow, ExecutionView, RunRow, ShownText } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 /** Bytes of one text, and texts of the programs of one execution. */
 const most = { bytes: 256 * 1024, texts: 40, files: 1000 } as const;

@@ -8,8 +8,9 @@ import { isOverridden } from '../../core/overridden.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { EventHistory, ExecutionEvents } from './event-history.ts';
+import type { ExecutionRow } from './execution-shapes.ts';
 import { givenAnswerOf } from './question.ts';
-import type { ExecutionRow, RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { isAhead, type Wait, waitOfSuspension } from './wait.ts';
 
 /** `NODE@VISIT`. */

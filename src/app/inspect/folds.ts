@@ -1,8 +1,8 @@
 /** What a map shows as one card: the loop over the work orders, and each call of another pipeline. Pure. */
 import { callsIn } from '../../core/calls.ts';
 import { type Graph, graphsIn } from '../../core/graph.ts';
+import type { GraphView } from './graph-shapes.ts';
 import { partOfCommand } from './groups.ts';
-import type { GraphView } from './shapes.ts';
 
 export type GraphFold = GraphView['folds'][number];
 

@@ -1,9 +1,10 @@
 /** A pipeline with what a run did in it. */
 import { type Edge, type Graph, graphsIn, nodeOf, withoutItems } from '../../core/graph.ts';
 import type { CallRecord, VisitRecord } from '../../core/records/visit.ts';
+import type { ExecutionRow } from './execution-shapes.ts';
 import { chosenEdge } from './executions.ts';
+import type { GraphPart, GraphView } from './graph-shapes.ts';
 import { calledGraphs, pipelineGraph } from './pipeline-graph.ts';
-import type { ExecutionRow, GraphPart, GraphView } from './shapes.ts';
 
 export type GraphFacts = {
   readonly executions: readonly Omit<ExecutionRow, 'group'>[];

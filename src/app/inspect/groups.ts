@@ -6,8 +6,8 @@ import { type FailureStage, failureStages, stageWords } from '../../core/orders/
 import { type BuildState, buildStateIn, orderKey } from '../../core/records/build.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';
 import { groupOfBranch } from './branches.ts';
+import type { BranchRow, ExecutionGroup, ExecutionRow } from './execution-shapes.ts';
 import { executionName } from './executions.ts';
-import type { BranchRow, ExecutionGroup, ExecutionRow } from './shapes.ts';
 
 type Row = Omit<ExecutionRow, 'group'>;
 type Attempt = { number: number; rows: Row[]; failed: string | undefined };

@@ -11,7 +11,7 @@ import { strengthWords } from '../../core/strength.ts';
 import type { WeakJudge } from '../../core/weak-judge.ts';
 import { printed } from '../../run/result.ts';
 import type { RunSummary } from '../../run/summary.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 export type HeadlineFacts = {
   readonly summary: Pick<RunSummary, 'status' | 'reason' | 'nextNode' | 'failedNode' | 'wakeAt' | 'cut'>;

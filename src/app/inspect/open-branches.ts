@@ -5,7 +5,7 @@ import type { Question } from '../../core/records/question.ts';
 import { BranchSummary, failedBranches } from '../../run/branch-summary.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 export type OpenBranches = {
   /** All that the run asks, also where it has no branches. */

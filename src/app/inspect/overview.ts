@@ -10,7 +10,8 @@ import { type NodeTotals, nodeTotalsOf } from './nodes.ts';
 import { type BriefRun, inspectedRun, readBriefRun } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
 import { factsOf, groupedExecutions } from './run.ts';
-import type { RunRow, RunView } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
+import type { RunView } from './shapes.ts';
 import { withheldIn } from './withheld.ts';
 
 export type RunOverview = RunRow &

@@ -4,7 +4,7 @@ import { listOf } from '../../core/for-each.ts';
 import { type Graph, graphsIn, type Node, writtenId } from '../../core/graph.ts';
 import { present } from '../../core/settings/types.ts';
 import { foldsOf } from './folds.ts';
-import type { GraphPart, GraphView } from './shapes.ts';
+import type { GraphPart, GraphView } from './graph-shapes.ts';
 
 /** The view of `graph` with no execution. Nodes and edges keep their order. */
 export const pipelineGraph = (graph: Graph): GraphView => ({

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
 import { once } from '../../core/once.ts';
 import { buildStateIn } from '../../core/records/build.ts';
 import { readSome } from '../../platform/files/read.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 /** Bytes of the end of a journal that are searched for its latest records. */
 const searched = [128 * 1024, 4 * 1024 * 1024];

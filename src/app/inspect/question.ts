@@ -5,7 +5,7 @@ import type { Question, TakenAnswer } from '../../core/records/question.ts';
 import { answerTo } from '../../run/answer-files.ts';
 import { namedRun } from '../../run/runs.ts';
 import type { Host } from '../types.ts';
-import type { GivenAnswer, OpenQuestion } from './shapes.ts';
+import type { GivenAnswer, OpenQuestion } from './question-shapes.ts';
 
 /** What the run in `dir` asks, with an answer that it has not taken yet. */
 export function openQuestionOf(

@@ -9,9 +9,10 @@ import type { RunHistory } from '../../run/run-journal.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { branchRowsOf } from './branches.ts';
 import { type EventHistory, readEvents } from './event-history.ts';
+import type { BranchRow, ExecutionRow } from './execution-shapes.ts';
 import { executionsOf } from './executions.ts';
 import { type InspectHost, inspectRow } from './rows.ts';
-import type { BranchRow, ExecutionRow, RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { type Withheld, withheldIn } from './withheld.ts';
 
 export type InspectedRun = {

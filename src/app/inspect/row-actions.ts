@@ -6,7 +6,7 @@ import { actionsFor, deliveryOf, editedFile, firstCommand } from '../../run/next
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunSummary } from '../../run/summary.ts';
 import type { InspectHost } from './rows.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 type RowFacts = RunSummary & Pick<RunRow, 'question'> & { readonly weakJudge: string | undefined };
 type Undelivered = Pick<Manifest, 'workdir_kind' | 'variables' | 'run_id'>;

@@ -28,7 +28,7 @@ import { nodesWords, type OpenBranches, openBranchesIn } from './open-branches.t
 import { latestBegan, latestToolState, progressIn } from './progress.ts';
 import { openQuestionOf } from './question.ts';
 import { nextOfRow } from './row-actions.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { type Graphs, openGraphs, recordedFacts, titleOf } from './title.ts';
 import { nextTryAt, waitLine } from './wait-words.ts';
 import { rowWait } from './waiting.ts';

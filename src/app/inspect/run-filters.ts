@@ -1,5 +1,5 @@
 /** Which runs of a list are asked for. Pure. */
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { lookOf } from './states.ts';
 import { stateOrWait, waitWords } from './wait-words.ts';
 

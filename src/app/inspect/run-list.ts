@@ -6,7 +6,7 @@ import { ownerOf } from '../../run/lock.ts';
 import { runIds } from '../../run/runs.ts';
 import { type InspectHost, openRowReader, type ReadRow, type RowReader } from './rows.ts';
 import { newestFirst } from './run-pages.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 /** A list of runs for a process that asks often: a run is read again only when one of its files has changed, when its owner
  *  has ended, or when a wait in its row is over. */

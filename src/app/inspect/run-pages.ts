@@ -3,7 +3,7 @@ import { isPaused } from '../../core/outcome.ts';
 import { byWord } from '../../run/runs.ts';
 import type { RunList } from '../answers.ts';
 import { type RunFilter, runsLike } from './run-filters.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 export const newestFirst = (
   a: Pick<RunRow, 'started_at' | 'run_id'>,

@@ -13,6 +13,7 @@ import { printed } from '../../run/result.ts';
 import { jsonOf, namedRun } from '../../run/runs.ts';
 import { acceptedWeakness } from '../accept-weak.ts';
 import { changedFilesOf } from './changed-files.ts';
+import type { ExecutionRow } from './execution-shapes.ts';
 import { executionName } from './executions.ts';
 import { graphOfRun } from './graph.ts';
 import { groupsOf } from './groups.ts';
@@ -20,7 +21,7 @@ import { nodeRowsOf } from './nodes.ts';
 import { noteRowsOf } from './notes.ts';
 import { type BriefRun, type InspectedRun, readForViews } from './read-run.ts';
 import type { InspectHost } from './rows.ts';
-import type { ExecutionRow, RunView } from './shapes.ts';
+import type { RunView } from './shapes.ts';
 import { cardIn, causeFacts, whyOf } from './why.ts';
 
 /** The run in `dir`, whole; or why it cannot be read. */

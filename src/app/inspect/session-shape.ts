@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { usageSchema } from '../../core/budget/usage.ts';
 import { once } from '../../core/once.ts';
-import { executionRowSchema } from './shapes.ts';
+import { executionRowSchema } from './execution-shapes.ts';
 
 /** What a session was made from. */
 const sessionSources = ['live', 'transcript', 'events', 'command', 'answer', 'none'] as const;

@@ -1,5 +1,7 @@
 /** How each state looks to people: one table for the command line, the page and the pictures. Pure. */
-import type { BranchRow, ExecutionGroup, ExecutionRow, GraphView, RunRow } from './shapes.ts';
+import type { BranchRow, ExecutionGroup, ExecutionRow } from './execution-shapes.ts';
+import type { GraphView } from './graph-shapes.ts';
+import type { RunRow } from './run-row.ts';
 
 export type ShownState =
   | RunRow['status']

@@ -1,6 +1,6 @@
 /** The time of a run for the page and the pictures: a lane for each node, a bar for each execution, and an axis on which long
  *  pauses are short. Pure. */
-import type { ExecutionRow } from './shapes.ts';
+import type { ExecutionRow } from './execution-shapes.ts';
 
 /** Milliseconds since the epoch. */
 export type TimeSpan = { readonly from: number; readonly to: number };

@@ -5,7 +5,7 @@ import { layout } from '../../core/records/layout.ts';
 import { readSome } from '../../platform/files/read.ts';
 import type { RunReader } from '../../run/open-run.ts';
 import type { RunSummary } from '../../run/summary.ts';
-import type { RunRow } from './shapes.ts';
+import type { RunRow } from './run-row.ts';
 import { isAhead, type Wait, waitInEvent, waitOfSuspension } from './wait.ts';
 import { textsWithheld } from './withheld.ts';
 

@@ -18,10 +18,11 @@ import type { FailureCard } from './failure-card.ts';
 import { folderOf } from './folder.ts';
 import { type CauseFacts, causeFactsNearEnd, isLongRun } from './near-end.ts';
 import { failedIn } from './open-branches.ts';
+import type { OpenQuestion } from './question-shapes.ts';
 import { failureCardOf } from './read-failure-card.ts';
 import { type InspectedRun, readForViews } from './read-run.ts';
 import { type InspectHost, inspectRow } from './rows.ts';
-import type { Cause, OpenQuestion } from './shapes.ts';
+import type { Cause } from './shapes.ts';
 
 const most = { lines: 5, characters: 400, branches: 3 } as const;
 

@@ -1,5 +1,5 @@
 /** The texts of a node of the picture, and how large the node is. Points. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { isKnownKind, kindLook } from './marks.ts';
 import { ranWords } from './ran-words.ts';
 import { cutToWidth, shortCondition, textWidth, wrapped } from './text.ts';

@@ -1,6 +1,6 @@
 /** The boxes of a picture: around the branches of a node, around each branch of several nodes, and around what a map has opened. Pure. */
 import { countedItems } from '../../core/amounts.ts';
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 
 /** A box around nodes, those of boxes in it too. */
 export type Box = {

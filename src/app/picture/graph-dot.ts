@@ -1,6 +1,6 @@
 /** A graph as DOT: what Graphviz lays out for our picture, and what `-o FILE.dot` writes. Written here: a library takes a hundred times
  *  as long for a thousand nodes, in the thread that answers everybody. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { type Card, isFailureEdge, sizes, type ViewEdge, type ViewNode } from './card.ts';
 import type { Cluster } from './clusters.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';

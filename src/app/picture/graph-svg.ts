@@ -1,6 +1,6 @@
 /** Draws a laid-out graph as SVG. Colours, lines and signs are presentation attributes, so that a strict content-security
  *  policy allows them inline; rules of `stylesheet` for the same classes take precedence. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { lookOf } from '../inspect/states.ts';
 import {
   type Card,

@@ -1,5 +1,5 @@
 /** Edges that pass many ranks: Graphviz puts a point of each on each rank, which takes most of the time of a large layout. Pure. */
-import type { GraphPart } from '../inspect/shapes.ts';
+import type { GraphPart } from '../inspect/graph-shapes.ts';
 
 type Nodes = readonly Pick<GraphPart['nodes'][number], 'id'>[];
 type Edges = readonly Pick<GraphPart['edges'][number], 'from' | 'to'>[];

@@ -1,7 +1,7 @@
 /** The nodes, edges and boxes of a map: what is folded is one card, what was opened has a box. States and counts are those of a run,
  *  which the page puts on: here are none. Pure. */
 import type { GraphFold } from '../inspect/folds.ts';
-import type { GraphPart, GraphView } from '../inspect/shapes.ts';
+import type { GraphPart, GraphView } from '../inspect/graph-shapes.ts';
 import { isFailureEdge } from './card.ts';
 import { type Box, boxesOf } from './clusters.ts';
 import { foldType } from './marks.ts';

@@ -1,7 +1,7 @@
 /** The map of a pipeline: laid out once, drawn in pieces of which the page shows those in view. Loads Graphviz. */
 import type { Refusal } from '../../core/diagnostic.ts';
 import { mappedInTurns, nextTurn } from '../../platform/turns.ts';
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { aboutNode, cardOf, edgeLines, mapCardOf, sizes, type ViewEdge } from './card.ts';
 import { type Cluster, flatClusters, nestedBoxes } from './clusters.ts';
 import { coordinate, signDefs, svgText } from './frame.ts';

@@ -1,5 +1,5 @@
 /** How states and node types look in pictures: colours, and lines that differ in grey too. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { lookOf, type Tone } from '../inspect/states.ts';
 
 export type NodeState = GraphView['nodes'][number]['state'] | 'waits';

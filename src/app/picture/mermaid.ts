@@ -1,5 +1,5 @@
 /** A graph as a Mermaid flowchart, which GitHub and many editors draw. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { cardOf, edgeLines, hasRun, isFailureEdge } from './card.ts';
 import { type Cluster, clustersOf } from './clusters.ts';
 import { colours, kindLook, outlineOf } from './marks.ts';

@@ -1,6 +1,6 @@
 /** What a run did in a node, in few words: for its card in pictures and on the page. */
 import { elapsedWords, usdWords } from '../../core/amounts.ts';
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 
 type Ran = Pick<GraphView['nodes'][number], 'type' | 'executions' | 'took_ms' | 'cost_usd' | 'calls'>;
 

@@ -2,7 +2,7 @@
 import { countedItems } from '../../core/amounts.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { sha256 } from '../../core/sha256.ts';
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { sketchDot } from './graph-dot.ts';
 import { type GraphPicture, graphSvg } from './graph-svg.ts';
 import { type GraphLayout, laidOut, laidOutInThread } from './layout.ts';

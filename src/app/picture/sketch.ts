@@ -1,5 +1,5 @@
 /** What of a graph is laid out and drawn: its nodes with their texts, its edges, and boxes around nodes. */
-import type { GraphView } from '../inspect/shapes.ts';
+import type { GraphView } from '../inspect/graph-shapes.ts';
 import { type Card, cardOf, edgeLines, hasRun, type ViewEdge, type ViewNode } from './card.ts';
 import { type Cluster, clustersOf } from './clusters.ts';
 

@@ -1,6 +1,7 @@
 /** A run as a timeline: a lane for each node, a bar for each execution. */
 import { costWords, elapsedWords, usdWords } from '../../core/amounts.ts';
-import type { ExecutionGroup, ExecutionRow, RunView } from '../inspect/shapes.ts';
+import type { ExecutionGroup, ExecutionRow } from '../inspect/execution-shapes.ts';
+import type { RunView } from '../inspect/shapes.ts';
 import { lookOf } from '../inspect/states.ts';
 import {
   axisMarks,

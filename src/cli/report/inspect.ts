@@ -1,15 +1,12 @@
 /** Runs, nodes and causes on the screen: pure functions of what app/inspect reads. */
 import { basename } from 'node:path';
 import type { WhyReport } from '../../app/answers.ts';
+import type { ExecutionGroup, ExecutionView } from '../../app/inspect/execution-shapes.ts';
 import type { NodeTotals } from '../../app/inspect/nodes.ts';
 import type { RunOverview } from '../../app/inspect/overview.ts';
-import type {
-  ExecutionGroup,
-  ExecutionView,
-  GivenAnswer,
-  NoteRow,
-  RunRow,
-} from '../../app/inspect/shapes.ts';
+import type { GivenAnswer } from '../../app/inspect/question-shapes.ts';
+import type { RunRow } from '../../app/inspect/run-row.ts';
+import type { NoteRow } from '../../app/inspect/shapes.ts';
 import { lookOf, signCharacter } from '../../app/inspect/states.ts';
 import { nextTryAt, stateOrWait, waitLine } from '../../app/inspect/wait-words.ts';
 import { aheadWords } from '../../core/ahead-words.ts';

@@ -1,5 +1,5 @@
 /** A question to a person as text: what was asked, what can be answered, and the commands that answer. */
-import type { OpenQuestion } from '../../app/inspect/shapes.ts';
+import type { OpenQuestion } from '../../app/inspect/question-shapes.ts';
 import { dueWords, optionWords } from '../../core/question-words.ts';
 import type { Question } from '../../core/records/question.ts';
 import { columnsOf } from './diagnostics.ts';

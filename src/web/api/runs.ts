@@ -2,7 +2,7 @@
 import type { RunList } from '../../app/answers.ts';
 import { inspectRun } from '../../app/inspect/run.ts';
 import { runPage, unfinishedPage } from '../../app/inspect/run-pages.ts';
-import type { RunRow } from '../../app/inspect/shapes.ts';
+import type { RunRow } from '../../app/inspect/run-row.ts';
 import { inspectWhy } from '../../app/inspect/why.ts';
 import { agentNames } from '../../core/contracts/agent.ts';
 import { packageVersion } from '../../platform/package.ts';

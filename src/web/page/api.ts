@@ -15,8 +15,9 @@ import type {
 } from '../../app/answers.ts';
 import type { RunComparison } from '../../app/compare/shape.ts';
 import type { Estimate } from '../../app/estimate.ts';
+import type { ExecutionView } from '../../app/inspect/execution-shapes.ts';
 import type { Session } from '../../app/inspect/session-shape.ts';
-import type { ExecutionView, RunView } from '../../app/inspect/shapes.ts';
+import type { RunView } from '../../app/inspect/shapes.ts';
 import type { GraphMap } from '../../app/picture/map-shape.ts';
 import type { QueueReport, SubmitReport } from '../../core/records/queue-report.ts';
 import type {

@@ -1,7 +1,7 @@
 /** The list of runs, kept up to date: the newest come with its stream, older ones are asked for page by page. */
 import { batch, signal } from '@preact/signals';
 import type { RunList } from '../../app/answers.ts';
-import type { RunRow } from '../../app/inspect/shapes.ts';
+import type { RunRow } from '../../app/inspect/run-row.ts';
 import { api, listStream } from './api.ts';
 import { later } from './later.ts';
 import { openFeed } from './live.ts';

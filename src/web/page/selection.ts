@@ -1,6 +1,6 @@
 /** What the address selects of the run that is shown. */
 import { computed } from '@preact/signals';
-import type { ExecutionRow } from '../../app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../app/inspect/execution-shapes.ts';
 import { address } from './place.ts';
 import { runView } from './store.ts';
 import { type Address, type NodeTab, pathOf } from './text/address.ts';

@@ -1,8 +1,8 @@
 /** Reads the session of an execution, and again what is new of it while its agent works. */
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import type { ExecutionRow } from '../../app/inspect/execution-shapes.ts';
 import type { Session } from '../../app/inspect/session-shape.ts';
-import type { ExecutionRow } from '../../app/inspect/shapes.ts';
 import { api, readProblem } from './api.ts';
 import { reconnected } from './live.ts';
 import { liveTextsOf } from './store.ts';

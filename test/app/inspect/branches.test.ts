@@ -1,8 +1,8 @@
 /** Branches of a run as people see them. */
 import { expect, test } from 'vitest';
 import { type BranchFacts, branchRowsOf, groupOfBranch } from '../../../src/app/inspect/branches.ts';
+import type { ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
 import { groupsOf } from '../../../src/app/inspect/groups.ts';
-import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
 import { checkPipeline } from '../../../src/app/read-pipeline.ts';
 import type { RunRecord } from '../../../src/core/records/visit.ts';
 

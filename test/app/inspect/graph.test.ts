@@ -1,7 +1,7 @@
 /** What ran in a graph, where nodes have instances or call other pipelines. */
 import { expect, test } from 'vitest';
+import type { ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
 import { graphOfRun } from '../../../src/app/inspect/graph.ts';
-import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
 import { checkPipeline } from '../../../src/app/read-pipeline.ts';
 
 const { anyGraph } = checkPipeline(

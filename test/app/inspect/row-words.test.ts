@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { inspectRow } from '../../../src/app/inspect/rows.ts';
-import type { RunRow } from '../../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../../src/app/inspect/run-row.ts';
 import { runTitles } from '../../../src/app/inspect/title.ts';
 import { realClock } from '../../../src/platform/clock.ts';
 import { house } from '../../support/house.ts';

@@ -3,14 +3,11 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inspectExecution } from '../../../src/app/inspect/execution.ts';
+import { executionViewSchema } from '../../../src/app/inspect/execution-shapes.ts';
 import { inspectRun } from '../../../src/app/inspect/run.ts';
 import { inspectRows, openRunList } from '../../../src/app/inspect/run-list.ts';
-import {
-  executionViewSchema,
-  type RunView,
-  runRowSchema,
-  runViewSchema,
-} from '../../../src/app/inspect/shapes.ts';
+import { runRowSchema } from '../../../src/app/inspect/run-row.ts';
+import { type RunView, runViewSchema } from '../../../src/app/inspect/shapes.ts';
 import { realClock } from '../../../src/platform/clock.ts';
 import { house } from '../../support/house.ts';
 

@@ -1,6 +1,6 @@
 /** The timeline of a run: lanes, bars and the axis. */
 import { expect, test } from 'vitest';
-import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
 import { axisMarks, timelineOf } from '../../../src/app/inspect/timeline.ts';
 
 const begin = Date.parse('2026-11-26T10:00:00Z');

@@ -1,7 +1,7 @@
 /** Pictures of graphs: as DOT, SVG, PNG and Mermaid. */
 import { expect, test } from 'vitest';
+import type { GraphView } from '../../../src/app/inspect/graph-shapes.ts';
 import { pipelineGraph } from '../../../src/app/inspect/pipeline-graph.ts';
-import type { GraphView } from '../../../src/app/inspect/shapes.ts';
 import { graphDot } from '../../../src/app/picture/graph-dot.ts';
 import { mermaid } from '../../../src/app/picture/mermaid.ts';
 import { pngOf } from '../../../src/app/picture/png.ts';

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { GraphView } from '../../../src/app/inspect/graph-shapes.ts';
 import { pipelineGraph } from '../../../src/app/inspect/pipeline-graph.ts';
-import type { GraphView } from '../../../src/app/inspect/shapes.ts';
 import { nestedBoxes } from '../../../src/app/picture/clusters.ts';
 import { longEdges } from '../../../src/app/picture/long-edges.ts';
 import { drawnMap } from '../../../src/app/picture/map.ts';

@@ -1,6 +1,7 @@
 /** Timelines of runs. */
 import { expect, test } from 'vitest';
-import type { ExecutionRow, RunView } from '../../../src/app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../src/app/inspect/shapes.ts';
 import { tickWords, timeline } from '../../../src/app/picture/timeline.ts';
 
 const start = Date.parse('2026-01-31T10:00:00.000Z');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { differingParts } from '../../../src/app/compare/words.ts';
-import type { RunRow } from '../../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../../src/app/inspect/run-row.ts';
 import { comparisonOf, differenceCells, shortCells } from '../../../src/web/page/text/comparison.ts';
 import { editedSettings } from '../../../src/web/page/text/node-settings.ts';
 

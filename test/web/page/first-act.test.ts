@@ -1,6 +1,6 @@
 /** The button that stands out does what the card proposes first. */
 import { expect, test } from 'vitest';
-import type { RunRow } from '../../../src/app/inspect/shapes.ts';
+import type { RunRow } from '../../../src/app/inspect/run-row.ts';
 import { firstAct, forkPlace } from '../../../src/web/page/text/first-act.ts';
 
 const acts: RunRow['acts'] = ['resume', 'fork', 'deliver'];

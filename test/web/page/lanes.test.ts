@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ExecutionRow } from '../../../src/app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
 import { type TimelineBar, timelineOf } from '../../../src/app/inspect/timeline.ts';
 import { barParts, laneItems } from '../../../src/web/page/text/lanes.ts';
 

@@ -1,6 +1,7 @@
 /** The map of a graph on the page: where a reader looks, and what a run puts on it. */
 import { expect, test } from 'vitest';
-import type { ExecutionGroup, ExecutionRow, RunView } from '../../../src/app/inspect/shapes.ts';
+import type { ExecutionGroup, ExecutionRow } from '../../../src/app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../src/app/inspect/shapes.ts';
 import type { Wait } from '../../../src/app/inspect/wait.ts';
 import type { GraphMap, MapBox } from '../../../src/app/picture/map-shape.ts';
 import {

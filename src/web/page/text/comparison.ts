@@ -2,7 +2,7 @@
 
 import type { NodeFigures, PartingDifference } from '../../../app/compare/shape.ts';
 import { differingParts } from '../../../app/compare/words.ts';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { usdWords } from '../../../core/amounts.ts';
 import type { Address } from './address.ts';
 import { durationText } from './format.ts';

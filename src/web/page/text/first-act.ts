@@ -1,5 +1,5 @@
 /** Which of the buttons of a run does its first action. Pure. */
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 
 /** Null where no button does it: a file has to be changed before, a new run is started, or a command shows more. */
 export function firstAct({

@@ -1,5 +1,7 @@
 /** What a run did on its map: states and counts of nodes and edges, and where a reader begins. Pure. */
-import type { ExecutionRow, GraphView, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../app/inspect/execution-shapes.ts';
+import type { GraphView } from '../../../app/inspect/graph-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import type { Wait } from '../../../app/inspect/wait.ts';
 import { leftOf, nextTryIn, stateOrWait, waitWords } from '../../../app/inspect/wait-words.ts';
 import type { GraphMap } from '../../../app/picture/map-shape.ts';

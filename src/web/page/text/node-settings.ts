@@ -1,5 +1,5 @@
 /** What people have edited of the settings of a node. Pure. */
-import type { ExecutionView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionView } from '../../../app/inspect/execution-shapes.ts';
 
 type Settings = ExecutionView['settings'];
 

@@ -1,5 +1,6 @@
 /** From a change to what asked for it: the execution of an agent whose prompt it comes from. */
-import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { isAgentType } from '../../../core/graph.ts';
 
 /** The execution that wrote `by` (`NODE@VISIT`) itself if an agent did, else the last agent before it in the same work order or part:

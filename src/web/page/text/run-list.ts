@@ -1,5 +1,5 @@
 /** The list of runs: in which order and under which heading they are shown. */
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 
 export interface RunSection {
   readonly title: string;

@@ -1,6 +1,6 @@
 /** What can be done with a run, as buttons. */
 import { signal, useSignal } from '@preact/signals';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { api, requestMessage } from '../api.ts';
 import { server } from '../store.ts';
 import { firstAct, forkPlace } from '../text/first-act.ts';

@@ -1,5 +1,6 @@
 /** The branches of a run that have not met yet: a card for each, with what it does now. */
-import type { BranchRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { BranchRow } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { nextTryIn, stateOrWait, waitLine } from '../../../app/inspect/wait-words.ts';
 import { now } from '../clock.ts';

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { NodeFigures, Parting, RunComparison } from '../../../app/compare/shape.ts';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { costWords, countedItems } from '../../../core/amounts.ts';
 import { api, requestMessage } from '../api.ts';
 import { executionPath } from '../selection.ts';

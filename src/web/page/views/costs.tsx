@@ -1,5 +1,6 @@
 /** Time, tokens and cost of a run by node and by model. */
-import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { costWords, countedItems, usdWords } from '../../../core/amounts.ts';
 import { executionPath } from '../selection.ts';
 import { durationText, tokensText } from '../text/format.ts';

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { DeliveryReport } from '../../../app/answers.ts';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { deliverArguments, typedCommand } from '../../../app/typed-command.ts';
 import { forkArguments } from '../../command-line.ts';
 import type { DeliverBody } from '../../contract.ts';

@@ -1,6 +1,6 @@
 /** Takes a run out of those that need attention. */
 import { useSignal } from '@preact/signals';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { api, requestMessage } from '../api.ts';
 
 export function DismissButton({ run }: { run: RunRow }) {

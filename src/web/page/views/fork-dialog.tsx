@@ -1,7 +1,7 @@
 /** The settings of the node where a fork begins, to be edited: prefilled with those of its execution. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ExecutionView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionView } from '../../../app/inspect/execution-shapes.ts';
 import { api, requestMessage } from '../api.ts';
 import { nodeNamed } from '../text/address.ts';
 import { editedSettings, settingTitle, shownFirst } from '../text/node-settings.ts';

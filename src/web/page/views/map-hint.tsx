@@ -1,7 +1,8 @@
 /** What is shown next to a node that the pointer rests on: the last lines of its output; and of an edge, why it was taken. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow, ExecutionView } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import type { GraphMap } from '../../../app/picture/map-shape.ts';

@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionView } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { sizeWords } from '../../../core/amounts.ts';
 import { filePath } from '../api.ts';
 import { changesOfPath } from '../selection.ts';

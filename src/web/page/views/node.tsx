@@ -1,7 +1,8 @@
 /** An execution of a node: its outcome, why the next edge, and its texts. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow, ExecutionView } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { countedItems, usdWords } from '../../../core/amounts.ts';
 import { isAgentType } from '../../../core/graph.ts';

@@ -1,7 +1,8 @@
 /** The executions of a run by work order, or by part of the pipeline; those of a plain pipeline in one list. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { ExecutionGroup, ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionGroup, ExecutionRow } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { aheadWords } from '../../../core/ahead-words.ts';

@@ -2,7 +2,8 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { ExecutionView, RunView, ShownText } from '../../../app/inspect/shapes.ts';
+import type { ExecutionView, ShownText } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems, sizeWords } from '../../../core/amounts.ts';
 import { filePart, filePath, requestMessage } from '../api.ts';
 import { fragment } from '../place.ts';

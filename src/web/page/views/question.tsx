@@ -1,7 +1,9 @@
 /** What a run asks a person: the question, its options as buttons with keys, a field for a text, and who answers. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ExecutionRow, ExecutionView, OpenQuestion, RunRow } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow, ExecutionView } from '../../../app/inspect/execution-shapes.ts';
+import type { OpenQuestion } from '../../../app/inspect/question-shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { dueWords, giverWords } from '../../../core/question-words.ts';
 import { api, requestMessage } from '../api.ts';
 import { addKeys, type KeyActions } from '../keys.ts';

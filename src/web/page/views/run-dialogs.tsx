@@ -1,6 +1,6 @@
 /** The dialogs that replay and remove a run. */
 import { useSignal } from '@preact/signals';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { typedCommand } from '../../../app/typed-command.ts';
 import { removeArguments, replayArguments } from '../../command-line.ts';
 import { api } from '../api.ts';

@@ -1,7 +1,7 @@
 /** A run in the list. */
 import { useComputed } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { RunRow as Run } from '../../../app/inspect/shapes.ts';
+import type { RunRow as Run } from '../../../app/inspect/run-row.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, localTime } from '../../../core/amounts.ts';

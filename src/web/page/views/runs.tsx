@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { runFilters } from '../../../app/inspect/run-filters.ts';
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { addKeys } from '../keys.ts';

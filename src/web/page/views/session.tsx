@@ -1,8 +1,9 @@
 /** The session of an agent: its turns, its texts and calls, also while it works. */
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { ExecutionRow, ExecutionView } from '../../../app/inspect/execution-shapes.ts';
 import type { Session } from '../../../app/inspect/session-shape.ts';
-import type { ExecutionRow, ExecutionView, RunView } from '../../../app/inspect/shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { countedItems } from '../../../core/amounts.ts';
 import { noSessionWords, sessionWords } from '../../../core/session-words.ts';
 import { api } from '../api.ts';

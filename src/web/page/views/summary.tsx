@@ -1,5 +1,5 @@
 /** A run in the side panel of the list. */
-import type { RunRow } from '../../../app/inspect/shapes.ts';
+import type { RunRow } from '../../../app/inspect/run-row.ts';
 import { stateOrWait } from '../../../app/inspect/wait-words.ts';
 import { costWords, countedItems, localTime } from '../../../core/amounts.ts';
 import { changeWords } from '../../../core/fork-words.ts';

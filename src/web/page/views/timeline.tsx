@@ -1,7 +1,8 @@
 /** The timeline of a run: a lane for each node, a bar for each execution; dragging zooms into a time. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ExecutionRow, RunView } from '../../../app/inspect/shapes.ts';
+import type { ExecutionRow } from '../../../app/inspect/execution-shapes.ts';
+import type { RunView } from '../../../app/inspect/shapes.ts';
 import { lookOf } from '../../../app/inspect/states.ts';
 import {
   axisMarks,
