@@ -28,7 +28,7 @@ async function start() {
     await client.start();
   } catch {
     void vscode.window.showErrorMessage(
-      `${command} lsp does not start. Install factory, or set factory.path to the program.`,
+      `${command} lsp does not start. Install it (npm install --global dotfactory), or set factory.path to the program.`,
     );
   }
 }

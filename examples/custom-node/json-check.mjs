@@ -1,6 +1,6 @@
 /** The node type `json.check`: files of the workspace are JSON and have the keys that they need. */
 
-/** @param {import('factory').NodeTools} tools */
+/** @param {import('dotfactory').NodeTools} tools */
 export default ({ kind, attr, types, succeeded, failed }) =>
   kind({
     type: 'json.check',

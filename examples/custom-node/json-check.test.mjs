@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { nodeTools, plainFlags, plainHost, readPipeline, startRun } from 'factory';
+import { nodeTools, plainFlags, plainHost, readPipeline, startRun } from 'dotfactory';
 import jsonCheck from './json-check.mjs';
 
 /** The node with these files in its workspace. */

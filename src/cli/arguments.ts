@@ -74,13 +74,15 @@ export function usageProblem(
 /** How the user called us, so that a command we print can be typed as it stands. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `factory` where PATH has this very program, `npx factory` below npx or where a package manager runs a script, else
+/** `factory` where PATH has this very program, npx with our package below npx or where a package manager runs a script, else
  *  `node …/dist/cli.js`. `script` is the file that Node was given. */
 export function programWords(script: string, env: Environment, cwd: string): string {
-  const byNpx =
-    env['npm_command'] === 'exec' && /^['"]?factory['"]?(?:\s|$)/.test(env['npm_lifecycle_script'] ?? '');
-  if (byNpx) return 'npx factory';
   const ours = realOf(script);
+  const npx = `npx ${isInstalledPackage(ours) ? 'dotfactory' : 'factory'}`;
+  const byNpx =
+    env['npm_command'] === 'exec' &&
+    /^['"]?(?:dot)?factory['"]?(?:\s|$)/.test(env['npm_lifecycle_script'] ?? '');
+  if (byNpx) return npx;
   // A pipeline's tools find us by the folder that the engine puts first, as anybody finds a program.
   const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => {
     if (folder === '') return false;
@@ -91,7 +93,7 @@ export function programWords(script: string, env: Environment, cwd: string): str
   const lent = (folder: string) =>
     env['npm_lifecycle_event'] !== undefined && /node_modules\/\.bin\/?$/.test(folder);
   if (onPath.some((folder) => !lent(folder)) || script === '') return 'factory';
-  if (onPath.length > 0) return 'npx factory';
+  if (onPath.length > 0) return npx;
   const near = relative(cwd, script);
   return `node ${quoteWord(near.startsWith('..') ? script : near)}`;
 }
@@ -115,6 +117,9 @@ const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs.map(verbName).jo
 /** A text with the commands it names put as the user must type them. */
 export const invocationOf = (text: string, program: string | undefined): string =>
   program === undefined ? text : text.replace(commands, () => `${program} `);
+
+/** Not from a clone: there npx takes the clone's own program, elsewhere `npx factory` would be another package. */
+const isInstalledPackage = (path: string): boolean => /[\\/]node_modules[\\/]/.test(path);
 
 const isProgram = (path: string): boolean => allows(path, constants.X_OK);
 

@@ -20,12 +20,40 @@ test('a program on PATH is named by its name, and by its path if PATH has anothe
   expect(programWords(cli, {}, it.dir)).toBe("node 'my house/dist/cli.js'");
 });
 
-test('started by npx it is named npx factory, unless that npx runs another program', () => {
-  const npx = { npm_command: 'exec', npm_lifecycle_event: 'npx' };
-  const script = '/x/node_modules/.bin/factory';
-  expect(programWords(script, { ...npx, npm_lifecycle_script: "'factory' 'run'" }, '/')).toBe('npx factory');
-  expect(programWords(script, { ...npx, npm_lifecycle_script: 'factory' }, '/')).toBe('npx factory');
-  expect(programWords(script, { ...npx, npm_lifecycle_script: 'vitest run' }, '/y')).toBe(`node ${script}`);
+const npx = { npm_command: 'exec', npm_lifecycle_event: 'npx' };
+
+test.for([
+  ['factory', "'factory' 'run'"],
+  ['factory', 'factory'],
+  ['dotfactory', 'dotfactory run'],
+])('the installed package is called by its own name where npx has started %s by "%s"', ([name, words]) => {
+  const script = `/x/node_modules/.bin/${name}`;
+  expect(programWords(script, { ...npx, npm_lifecycle_script: words }, '/')).toBe('npx dotfactory');
+});
+
+test('npx in a clone is named npx factory, and one that runs another program not at all', async () => {
+  await using it = await temp();
+  const cli = it.at('clone', 'dist', 'cli.js');
+  await mkdir(it.at('clone', 'dist'), { recursive: true });
+  await writeFile(cli, '');
+  const script = it.at('node_modules', '.bin', 'factory');
+  await mkdir(it.at('node_modules', '.bin'), { recursive: true });
+  await symlink(cli, script);
+  expect(programWords(script, { ...npx, npm_lifecycle_script: 'factory run' }, '/')).toBe('npx factory');
+  expect(programWords(cli, { ...npx, npm_lifecycle_script: 'vitest run' }, '/y')).toBe(`node ${cli}`);
+});
+
+test('a script of a package manager has its programs on a PATH that its user has not', async () => {
+  await using it = await temp();
+  const cli = it.at('node_modules', 'dotfactory', 'dist', 'cli.js');
+  await mkdir(it.at('node_modules', 'dotfactory', 'dist'), { recursive: true });
+  await mkdir(it.at('node_modules', '.bin'));
+  await writeFile(cli, '', { mode: 0o755 });
+  const script = it.at('node_modules', '.bin', 'factory');
+  await symlink(cli, script);
+  const env = { PATH: it.at('node_modules', '.bin') };
+  expect(programWords(script, { ...env, npm_lifecycle_event: 'build' }, it.dir)).toBe('npx dotfactory');
+  expect(programWords(script, env, it.dir)).toBe('factory');
 });
 
 test('the same command again is quoted, and names no run', () => {

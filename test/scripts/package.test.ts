@@ -19,7 +19,7 @@ import { verifyScript } from '../../src/core/orders/work-order.ts';
 
 const root = join(import.meta.dirname, '../..');
 const house = mkdtempSync(join(tmpdir(), 'factory-package-'));
-const installed = join(house, 'node_modules/factory');
+const installed = join(house, 'node_modules/dotfactory');
 const [shown = '', ofPlans = ''] = [
   ...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g),
 ].map(([, program = '']) => program);
