@@ -148,6 +148,7 @@ async function start(
       env: { ...env, ...program.env },
       ...(confinement === undefined ? {} : { confinement }),
       ...(program.stdin === undefined ? {} : { stdin: program.stdin }),
+      ...(program.talk === undefined ? {} : { talk: program.talk }),
       stdoutFile: join(agent.nodeDir, program.stdoutName),
       stderrFile: join(agent.nodeDir, program.stderrName),
       mask,

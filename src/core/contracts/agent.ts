@@ -5,7 +5,7 @@ import type { AgentOutcome, AnsweredBy, FailureClass, Park, WaitCause } from '..
 import type { NamedWord } from '../own-words.ts';
 import type { SessionLine } from '../records/session.ts';
 import type { NodeSettings } from '../settings/node.ts';
-import type { Exit } from './process.ts';
+import type { Exit, OpenInput } from './process.ts';
 import type { SandboxLevel } from './sandbox.ts';
 
 /** A place outside the workspace. In a sandbox `empty` and `text` put an empty folder, or a file with this text, in its place
@@ -39,6 +39,8 @@ export type AgentProgram = {
   readonly unread?: ReadScope;
   /** Given on standard input, then end of file; without it standard input is `/dev/null`, never ours. */
   readonly stdin?: string;
+  /** Instead of `stdin`, for a program that is talked to while it works: called once it has been started. */
+  readonly talk?: (input: OpenInput) => void;
   /** Artifact names in the node's folder. Of a stream beyond 256 MiB head and tail are kept, with a note between. */
   readonly stdoutName: string;
   readonly stderrName: string;

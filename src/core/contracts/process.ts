@@ -4,6 +4,14 @@ import type { Confinement } from './sandbox.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The standard input of a program, while it stays open. */
+export interface OpenInput {
+  /** Ignored once the program has closed it, or has ended. */
+  write(text: string): void;
+  /** The program reads end of file. */
+  end(): void;
+}
+
 /** How a program ended. A missing program, a timeout and a signal are results, not exceptions. */
 export type Exit =
   | { readonly kind: 'exited'; readonly code: number }
@@ -21,6 +29,9 @@ export type SpawnRequest = {
   readonly env: Readonly<Record<string, string>>;
   /** Passed on standard input, then end of file; without it standard input is `/dev/null`. */
   readonly stdin?: string;
+  /** Instead of `stdin`: called once the program has been started, with its standard input, which stays open until it is ended or
+   *  the program is. */
+  readonly talk?: (input: OpenInput) => void;
   /** A descriptor of this process that the program gets as number 3. */
   readonly third?: number;
   /** Files that receive each whole stream, limited only by `mostBytes`; created or replaced. */

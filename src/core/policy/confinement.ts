@@ -211,8 +211,13 @@ export function confine(rung: SandboxLevel, places: Places, request: Confinement
             { path: nodeDir, write: true },
             ...reads([join(nodeDir, 'visits')]),
           ]),
-      // The node's folder may lie in the workdir; nothing else of the runs is shown.
-      ...(program === undefined || isWithin(program, runs) ? [] : reads([program])),
+      // The node's folder may lie in the workdir; nothing else of the runs is shown. A program that the project has installed loads
+      // its packages, and is started by a link in `node_modules/.bin`.
+      ...(program === undefined || isWithin(program, runs)
+        ? []
+        : reads(
+            places.workdir !== '' && isWithin(program, places.workdir) ? programFiles(program) : [program],
+          )),
       { path: workspace, write: request.readOnly !== true },
     ],
     covers: [],

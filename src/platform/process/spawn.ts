@@ -3,7 +3,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Exit, ProcessId, Spawn, SpawnRequest } from '../../core/contracts/process.ts';
+import type { Exit, OpenInput, ProcessId, Spawn, SpawnRequest } from '../../core/contracts/process.ts';
 import { quoteWord } from '../../core/policy/words.ts';
 import { after, monotonicMs } from '../clock.ts';
 import { beforeWrite, mayWrite, signOf } from '../files/fence.ts';
@@ -53,13 +53,15 @@ async function runWith(request: SpawnRequest, descriptors: Descriptors): Promise
   const startedAt = monotonicMs();
   beforeWrite(request.stdoutFile);
   const third = request.third === undefined ? [] : [request.third];
-  const started = start(request, [stdin ?? 'ignore', ...streams.given, ...third]);
+  const input = stdin ?? (request.talk === undefined ? 'ignore' : 'pipe');
+  const started = start(request, [input, ...streams.given, ...third]);
   if (started.leader === undefined) {
     const code = await started.failed;
     const why = spawnError(request, code);
     return { kind: 'not_found', program, why, ...(isNoRoom(code) ? { noRoom: true } : {}) };
   }
   const copies = streams.copies(started.child);
+  if (request.talk !== undefined) request.talk(openInput(started.child));
   const { leader } = started;
   const quarry = { leader, ...(request.marker === undefined ? {} : { marker: request.marker }) };
   const ended = registerCleanup(quarry);
@@ -111,6 +113,17 @@ async function openStreams(
       copy(pipes?.[0], stdout, stdoutFile, { heardBy: request.onStdout, onMasked: request.onMaskedStdout }),
       copy(pipes?.[1], stderr, stderrFile, { heardBy: request.onStderr }),
     ],
+  };
+}
+
+/** The program's standard input. A program that has closed it, or has ended, is no error: its end is reported. */
+function openInput({ stdin }: ChildProcess): OpenInput {
+  stdin?.on('error', () => {});
+  return {
+    write(text) {
+      if (stdin?.writable === true) stdin.write(text);
+    },
+    end: () => stdin?.end(),
   };
 }
 

@@ -18,11 +18,15 @@ export function relocationOf({ relocated }: Pick<Confinement, 'relocated'>): Rel
 /** The request as the program sees it; where it runs from is a path outside of the sandbox. */
 export function relocatedRequest(request: SpawnRequest, seen: Relocation): SpawnRequest {
   const [program, ...words] = request.argv;
+  const { talk } = request;
   return {
     ...request,
     argv: [seen(program), ...words.map(seen)],
     env: Object.fromEntries(Object.entries(request.env).map(([name, value]) => [name, seen(value)])),
     ...(request.stdin === undefined ? {} : { stdin: seen(request.stdin) }),
+    ...(talk === undefined
+      ? {}
+      : { talk: (input) => talk({ write: (text) => input.write(seen(text)), end: () => input.end() }) }),
   };
 }
 

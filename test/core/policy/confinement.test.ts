@@ -197,6 +197,17 @@ describe('what a node sees', () => {
     expect(seen).toContain(file);
   });
 
+  test('of a program that the project has installed its packages, and nothing else of the workdir', () => {
+    const file = '/home/ada/p/node_modules/agent/cli.js';
+    const { inside } = confine('bwrap', places, {
+      ...wanted,
+      program: { network: true, home: [], file },
+    });
+    expect(
+      inside.filter(({ path }) => path.startsWith(places.workdir) && !path.startsWith(places.runDir)),
+    ).toEqual([{ path: '/home/ada/p/node_modules', write: false }]);
+  });
+
   test.for([
     ['/home/ada/.cargo/bin', ['/home/ada/.cargo/bin', '/home/ada/.rustup']],
     ['/home/ada/.pyenv/shims', ['/home/ada/.pyenv']],

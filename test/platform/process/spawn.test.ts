@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, test, vi } from 'vitest';
-import type { Exit, ProcessId, SpawnRequest } from '../../../src/core/contracts/process.ts';
+import type { Exit, OpenInput, ProcessId, SpawnRequest } from '../../../src/core/contracts/process.ts';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
 import { endGroup, killNow, sweep } from '../../../src/platform/process/sweep.ts';
 import { isAlive, processId } from '../../../src/platform/process/table.ts';
@@ -174,6 +174,39 @@ describe('standard input', () => {
       code: 0,
     });
     expect(readdirSync(it.dir).sort()).toEqual(['err', 'out']);
+  });
+
+  test('stays open for a talk: what the program prints decides what it reads next', async () => {
+    await using it = await stage();
+    let input: OpenInput | undefined;
+    let heard = '';
+    const ended = await it.sh('read a; echo "got $a"; read b; echo "and $b"; cat; echo end', {
+      talk(opened) {
+        input = opened;
+        opened.write('one\n');
+      },
+      onStdout(bytes) {
+        heard += bytes.toString();
+        if (heard === 'got one\n') input?.write('two\n');
+        if (heard.endsWith('and two\n')) input?.end();
+      },
+    });
+    expect(ended).toEqual({ kind: 'exited', code: 0 });
+    expect(heard).toBe('got one\nand two\nend\n');
+  });
+
+  test('that a program closes, or leaves unread when it ends, is no failure of a talk', async () => {
+    await using it = await stage();
+    let input: OpenInput | undefined;
+    const ended = await it.sh('exec 0<&-; echo closed; exit 3', {
+      talk: (opened) => {
+        input = opened;
+      },
+      onStdout: () => input?.write('x'.repeat(1_000_000)),
+    });
+    expect(ended).toEqual({ kind: 'exited', code: 3 });
+    input?.write('late');
+    input?.end();
   });
 });
 

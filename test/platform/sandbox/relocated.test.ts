@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { confine } from '../../../src/core/policy/confinement.ts';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
-import { relocationOf } from '../../../src/platform/sandbox/relocate.ts';
+import { relocatedRequest, relocationOf } from '../../../src/platform/sandbox/relocate.ts';
 import { confining } from '../../../src/platform/sandbox/spawn.ts';
 import { onDisk } from '../../support/temporary.ts';
 import { ladder, type Machine, machine, noBwrap } from './machine.ts';
@@ -23,6 +23,24 @@ test.for<readonly [string, string]>([
 ])('%j is %j for a program that sees /r/.b/a at /r/w', ([text, seen]) => {
   expect(relocationOf({ relocated: { from: '/r/.b/a', to: '/r/w' } })(text)).toBe(seen);
   expect(relocationOf({})(text)).toBe(text);
+});
+
+test('what is said to a program while it works names the paths that it sees', () => {
+  const seen = relocationOf({ relocated: { from: '/r/.b/a', to: '/r/w' } });
+  const said: string[] = [];
+  const files = { stdoutFile: '/r/out', stderrFile: '/r/err' };
+  const { talk } = relocatedRequest(
+    {
+      ...{ argv: ['agent'], cwd: '/r/.b/a', env: {}, ...files },
+      talk(input) {
+        input.write('{"cwd":"/r/.b/a"}\n');
+        input.end();
+      },
+    },
+    seen,
+  );
+  talk?.({ write: (text) => said.push(text), end: () => said.push('end') });
+  expect(said).toEqual(['{"cwd":"/r/w"}\n', 'end']);
 });
 
 describe.skipIf(noBwrap !== undefined)('In a sandbox', () => {
