@@ -10,7 +10,8 @@ import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
 import { type AskDeps, ask } from './openai/ask.ts';
-import type { Part, Request } from './openai/request.ts';
+import { type KnownServer, refusedBefore } from './openai/known.ts';
+import type { Request } from './openai/request.ts';
 import { inOneTurn } from './openai/session.ts';
 import {
   hiddenIn,
@@ -55,7 +56,7 @@ export type OpenaiOptions = {
 export function openaiAgent(options: OpenaiOptions): Agent {
   const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
   const shown = showURL(settings.baseURL);
-  const known: { api?: 'responses' | 'chat' } = {};
+  const known: KnownServer = { refused: new Map() };
   // A shorter word is a placeholder for a local server, and may be part of any text.
   const key =
     settings.apiKey.length < 6 ? [] : [settings.apiKey, JSON.stringify(settings.apiKey).slice(1, -1)];
@@ -94,39 +95,50 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     const problem = keyProblem(settings.apiKey);
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
     const { api, loop } = readOpenaiSettings(task);
-    const deps = {
-      ...{ task, watch, known, refused: new Set<Part>(), api, mask, clock: settings.clock },
-      ...{ note: ledger.note, used: () => ledger.spent().usage },
-    };
     const talked = earlierTurns(task);
     if ('report' in talked) return talked.report;
     const earlier = talked.turns.length === 0 ? {} : { earlier: talked.turns };
-    const request = { ...requestFor(task), ...earlier };
+    const request = { ...requestFor(task, settings, shown, mask), ...earlier };
+    const deps = {
+      ...{ task, watch, known, api, mask, clock: settings.clock },
+      refused: refusedBefore(known, request.model),
+      ...{ note: ledger.note, used: () => ledger.spent().usage },
+    };
     if (loop === undefined) return oneAnswer(request, deps);
     // Loaded only by those who use tools.
     const { toolLoop } = await import('./openai/loop.ts');
     return toolLoop(task, loop, request, deps);
   }
+}
 
-  function requestFor(task: AgentTask): Request {
-    return {
-      ...settings,
-      shown,
-      idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
-      ...(task.park_after === undefined ? {} : { park_after: task.park_after }),
-      ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
-      model: task.model ?? settings.model,
-      effort: task.settings.reasoning_effort ?? settings.effort,
-      temperature: settings.temperature,
-      budget: settings.maxOutputTokens,
-      prompt: task.prompt,
-      schema: schemaFor(task),
-      ...(task.waits === undefined
-        ? {}
-        : { waits: (wait) => task.waits?.({ ...wait, reason: mask(wait.reason) }) }),
-      ...(task.record === undefined ? {} : { record: (item) => task.record?.(masked(item, mask)) }),
-    };
-  }
+type Settings = OpenaiOptions &
+  Pick<Request, 'baseURL' | 'idleMs' | 'maxAnswerBytes' | 'maxRetries' | 'maxWaitMs' | 'firstRetryMs'> &
+  Pick<Request, 'pollMs' | 'pollDeadlineMs'> & { readonly maxOutputTokens: number };
+
+/** What a task asks of the server, before any talk. */
+function requestFor(
+  task: AgentTask,
+  settings: Settings,
+  shown: string,
+  mask: (text: string) => string,
+): Request {
+  return {
+    ...settings,
+    shown,
+    idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
+    ...(task.park_after === undefined ? {} : { park_after: task.park_after }),
+    ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
+    model: task.model ?? settings.model,
+    effort: task.settings.reasoning_effort ?? settings.effort,
+    temperature: settings.temperature,
+    budget: settings.maxOutputTokens,
+    prompt: task.prompt,
+    schema: schemaFor(task),
+    ...(task.waits === undefined
+      ? {}
+      : { waits: (wait) => task.waits?.({ ...wait, reason: mask(wait.reason) }) }),
+    ...(task.record === undefined ? {} : { record: (item) => task.record?.(masked(item, mask)) }),
+  };
 }
 
 /** One prompt and its answer. */
@@ -138,13 +150,12 @@ async function oneAnswer(
     readonly used: () => Usage | undefined;
   },
 ): Promise<AgentReport> {
-  const { task, api, mask } = deps;
+  const { task, mask } = deps;
   const got = await inOneTurn(
     task,
     request.model,
     deps,
-    // Only a tool loop finds out which API a server has: one prompt is not sent twice.
-    (timed) => ask(request, { ...deps, task: timed, api: api === 'auto' ? 'responses' : api }),
+    (timed) => ask(request, { ...deps, task: timed }),
     (answered) =>
       'answer' in answered
         ? { text: mask(answered.answer.text), reasoning: mask(answered.answer.reasoning) }

@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { runResultSchema } from '../../src/core/records/result.ts';
 import { cleanEnv, home, root } from '../support/in-process.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { type Reaction, startModelServer } from '../support/model-server.ts';
 
 const pipeline = join(root, 'pipelines/compile-and-build.dot');
 const started = (records: readonly Record<string, unknown>[]): unknown[] =>
@@ -85,74 +85,92 @@ test('without a key: another spec is refused before anything is created', async 
   expect(await it.list('.')).toEqual(['my.md']);
 });
 
-test('with a key: a model answers over HTTP, and another spec is built upon a folder', async () => {
-  const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-  const plan = {
-    system_overview: ['One module.'],
-    verify_contract: { command: 'node --test', requires: [{ kind: 'file_exists', path: 'add.test.js' }] },
-    work_orders: [
+/** With chat completions only, and without schemas for answers. */
+const small = (answers: readonly Reaction[]): Parameters<typeof startModelServer> => {
+  let given = 0;
+  const refusal = { status: 400, body: { error: { message: 'response_format is not supported' } } };
+  return [
+    ({ body = {} }) => ('response_format' in body ? refusal : (answers[given++] ?? { status: 500 })),
+    ['chat'],
+  ];
+};
+const servers: readonly [string, (answers: readonly Reaction[]) => Parameters<typeof startModelServer>][] = [
+  ['the Responses API', (answers) => [answers]],
+  ['chat completions and nothing else', small],
+];
+test.for(servers)(
+  'with a key: a model answers over %s, and another spec is built upon a folder',
+  async ([name, serving]) => {
+    const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+    const plan = {
+      system_overview: ['One module.'],
+      verify_contract: { command: 'node --test', requires: [{ kind: 'file_exists', path: 'add.test.js' }] },
+      work_orders: [
+        {
+          id: 'WO-01',
+          title: 'Add numbers',
+          intent: 'A function that adds.',
+          preconditions: [],
+          postconditions: ['add.js', 'add.test.js'].map((path) => ({ kind: 'file_exists', path })),
+          allowed_files: ['add.js', 'add.test.js'],
+          forbidden: [],
+          acceptance_commands: [
+            'node -e "import(\'./add.js\').then((m) => process.exit(m.add(2, 3) === 5 ? 0 : 1))"',
+          ],
+          context_files: ['add.js', 'add.test.js'],
+          notes: null,
+        },
+      ],
+    };
+    const write = (path: string, content: string) => ({ path, base_sha256: empty, content });
+    const test =
+      "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n";
+    const answers: readonly Reaction[] = [
+      { text: JSON.stringify(plan) },
+      { text: 'I would rather write prose.' },
       {
-        id: 'WO-01',
-        title: 'Add numbers',
-        intent: 'A function that adds.',
-        preconditions: [],
-        postconditions: ['add.js', 'add.test.js'].map((path) => ({ kind: 'file_exists', path })),
-        allowed_files: ['add.js', 'add.test.js'],
-        forbidden: [],
-        acceptance_commands: [
-          'node -e "import(\'./add.js\').then((m) => process.exit(m.add(2, 3) === 5 ? 0 : 1))"',
-        ],
-        context_files: ['add.js', 'add.test.js'],
-        notes: null,
+        text: JSON.stringify({
+          summary: 'wrong',
+          writes: [write('add.js', 'export const add = (a, b) => a - b;\n'), write('add.test.js', test)],
+        }),
       },
-    ],
-  };
-  const write = (path: string, content: string) => ({ path, base_sha256: empty, content });
-  const test =
-    "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n";
-  await using server = await startModelServer([
-    { text: JSON.stringify(plan) },
-    { text: 'I would rather write prose.' },
-    {
-      text: JSON.stringify({
-        summary: 'wrong',
-        writes: [write('add.js', 'export const add = (a, b) => a - b;\n'), write('add.test.js', test)],
-      }),
-    },
-    {
-      text: JSON.stringify({
-        summary: 'right',
-        writes: [write('add.js', 'export const add = (a, b) => a + b;\n'), write('add.test.js', test)],
-      }),
-    },
-  ]);
-  await using it = await home({
-    'spec.md': '# Adder\n\nA function that adds two numbers.\n',
-    'base/package.json': '{"type":"module"}\n',
-  });
-  const env = {
-    OPENAI_API_KEY: 'sk-test-0123456789',
-    OPENAI_BASE_URL: server.url,
-    FACTORY_MODEL: 'some-model',
-  };
-  const ran = await it.factory(
-    ['run', pipeline, '--var', 'spec=spec.md', '--workdir', 'base', '--run-id', 'r1', '--json'],
-    { env },
-  );
-  expect(ran.code, ran.stderr).toBe(0);
-  const result = runResultSchema().parse(JSON.parse(ran.stdout));
-  expect(result.commits).toMatchObject([{ work_order: 'WO-01', attempts: 3 }]);
-  expect(result.agent).toContain('openai some-model');
-  expect(server.requests).toHaveLength(4);
-  const asked = server.requests.map((request) => JSON.stringify(request.body));
-  expect(asked[0]).toContain('A function that adds two numbers.');
-  expect(asked[2]).toContain('llm_output_invalid');
-  expect(asked[3]).toContain('verify_failed');
-  // No file of the run holds the key.
-  const found = await execa('grep', ['-rl', 'sk-test-0123456789', it.path], { reject: false });
-  expect(found.stdout).toBe('');
-  expect(await it.list('base')).toEqual(['package.json']);
-});
+      {
+        text: JSON.stringify({
+          summary: 'right',
+          writes: [write('add.js', 'export const add = (a, b) => a + b;\n'), write('add.test.js', test)],
+        }),
+      },
+    ];
+    await using server = await startModelServer(...serving(answers));
+    await using it = await home({
+      'spec.md': '# Adder\n\nA function that adds two numbers.\n',
+      'base/package.json': '{"type":"module"}\n',
+    });
+    const env = {
+      OPENAI_API_KEY: 'sk-test-0123456789',
+      OPENAI_BASE_URL: server.url,
+      FACTORY_MODEL: 'some-model',
+    };
+    const ran = await it.factory(
+      ['run', pipeline, '--var', 'spec=spec.md', '--workdir', 'base', '--run-id', 'r1', '--json'],
+      { env },
+    );
+    expect(ran.code, ran.stderr).toBe(0);
+    const result = runResultSchema().parse(JSON.parse(ran.stdout));
+    expect(result.commits).toMatchObject([{ work_order: 'WO-01', attempts: 3 }]);
+    expect(result.agent).toContain('openai some-model');
+    // What the server does not have is asked of it once in the whole run.
+    expect(server.requests).toHaveLength(name === 'the Responses API' ? 4 : 4 + 2);
+    const asked = server.requests.slice(-4).map((request) => JSON.stringify(request.body));
+    expect(asked[0]).toContain('A function that adds two numbers.');
+    expect(asked[2]).toContain('llm_output_invalid');
+    expect(asked[3]).toContain('verify_failed');
+    // No file of the run holds the key.
+    const found = await execa('grep', ['-rl', 'sk-test-0123456789', it.path], { reject: false });
+    expect(found.stdout).toBe('');
+    expect(await it.list('base')).toEqual(['package.json']);
+  },
+);
 
 const wrongKey = {
   status: 401,

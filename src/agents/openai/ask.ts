@@ -3,33 +3,36 @@
 import type { AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
 import type { ModelResponse } from './answer.ts';
 import { askChat } from './chat.ts';
-import type { Part, RefusedParts, Request } from './request.ts';
+import { type KnownServer, learnedRefusals, sentParts } from './known.ts';
+import type { RefusedParts, Request } from './request.ts';
 import { askResponses } from './responses.ts';
 import { type Api, mostOutputTokens } from './settings.ts';
 import type { Watch } from './watch.ts';
 
 export type ModelAnswer = Extract<ModelResponse, { kind: 'answer' }>;
-/** `status`: the server's, where it refused; `tooLong`: it refused since the conversation is. */
+/** `tooLong`: the server refused since the conversation is; `noPath`: it has no such API; `heard`: it has, and refused. */
 export type AskResult =
   | { readonly answer: ModelAnswer }
-  | { readonly report: AgentReport; readonly status?: number; readonly tooLong?: true };
+  | {
+      readonly report: AgentReport;
+      readonly tooLong?: true;
+      readonly noPath?: true;
+      readonly heard?: true;
+    };
 
 export type AskDeps = {
   readonly task: AgentTask;
   readonly watch: Watch;
   readonly api: Api;
   /** What calls of this agent have learned about the server. */
-  readonly known: { api?: 'responses' | 'chat' };
-  /** What the server has refused during this task. */
+  readonly known: KnownServer;
+  /** What the server has refused during this task, or before. */
   readonly refused: RefusedParts;
   /** Called with every exchange that has ended. */
   readonly note: (ended: ModelResponse) => void;
   /** Whether an answer that does not fit gets one more try with twice the room. */
   readonly mayGrow?: boolean;
 };
-
-/** Statuses of a server that does not have the Responses API. */
-const unknownPath: readonly (number | undefined)[] = [404, 405, 501];
 
 /** Asks over the API that the node names, or that the server turns out to have. */
 export async function ask(request: Request, deps: AskDeps): Promise<AskResult> {
@@ -38,11 +41,11 @@ export async function ask(request: Request, deps: AskDeps): Promise<AskResult> {
   if (chosen === 'chat') return askWith('chat', request, deps);
   const got = await askWith('responses', request, deps);
   if ('answer' in got) known.api ??= 'responses';
-  if ('answer' in got || chosen !== undefined || !unknownPath.includes(got.status)) return got;
+  if ('answer' in got || chosen !== undefined || got.noPath !== true) return got;
   const other = await askWith('chat', request, deps);
-  if ('answer' in other) known.api = 'chat';
+  if ('answer' in other || other.heard === true) known.api = 'chat';
   // A server that has neither: the first refusal names the wrong address or model.
-  return 'report' in other && unknownPath.includes(other.status) ? got : other;
+  return 'report' in other && other.noPath === true ? got : other;
 }
 
 const larger = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));
@@ -65,7 +68,7 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
       return { report: { kind: 'failed', class: 'agent', reason, model, ...response } };
     }
     if (ended.kind === 'trouble') {
-      const { report, status, tooLong } = ended.trouble;
+      const { report, status, tooLong, noPath } = ended.trouble;
       // The model has no more room; the first problem is that the answer did not fit.
       if (short !== undefined && status === 400) {
         const reason = `${short.reason}, and ${request.budget} are refused: ${report.reason}`;
@@ -73,7 +76,7 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
       }
       return {
         report: { ...report, ...response },
-        ...(status === undefined ? {} : { status }),
+        ...(noPath === true ? { noPath } : status === undefined ? {} : { heard: true }),
         ...(tooLong === undefined ? {} : { tooLong }),
       };
     }
@@ -85,21 +88,16 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
   }
 }
 
-/** Optional parts of a request that are left out once the server refuses them. (A refused stream of the Responses API is
- *  answered from the background.) */
-const droppable: Readonly<Record<'responses' | 'chat', readonly Part[]>> = {
-  responses: ['summary', 'sealed'],
-  chat: ['stream_options'],
-};
-
 async function askOnce(api: 'responses' | 'chat', request: Request, deps: AskDeps): Promise<ModelResponse> {
-  const { task, watch, refused, note } = deps;
+  const { task, watch, refused, note, known } = deps;
   const call = { watch, onText: task.onText, refused, passed: note };
   for (;;) {
     const got = await (api === 'chat' ? askChat(request, call) : askResponses(request, call));
     note(got);
-    const part = got.kind === 'trouble' ? got.trouble.refuses : undefined;
-    if (part === undefined || refused.has(part) || !droppable[api].includes(part)) return got;
+    if (got.kind !== 'trouble') learnedRefusals(known, request, refused, task);
+    const sent = sentParts(api, request, refused);
+    const part = got.kind === 'trouble' ? got.trouble.refuses?.find((one) => sent.has(one)) : undefined;
+    if (part === undefined) return got;
     refused.add(part);
   }
 }

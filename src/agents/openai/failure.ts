@@ -24,8 +24,10 @@ export type RequestFailure = {
   readonly lost?: true;
   /** The conversation is longer than the model can take. */
   readonly tooLong?: true;
-  /** The part of the request that the server does not accept. */
-  readonly refuses?: Part;
+  /** Parts of the request that the server may not accept, by its words: the likeliest first. */
+  readonly refuses?: readonly Part[];
+  /** The server has no such path: it may speak another API. */
+  readonly noPath?: true;
 };
 
 export type FailureFacts = {
@@ -68,11 +70,8 @@ function refusal(
   facts: FailureFacts,
 ): RequestFailure {
   const code = typeof error.code === 'string' ? error.code : (error.type ?? '');
-  const message = `${error.param ?? ''} ${error.message}`;
   const isOfRequest = status === 400 || status === 422;
-  const advice =
-    isOfRequest && /\btemperature\b/i.test(message) ? ': leave out --llm-temperature for this model' : '';
-  const reason = `${oneLine(error.message)}${advice}`;
+  const reason = oneLine(error.message);
   const trouble = troubleBy(status, code, reason, facts) ?? notAccepted(reason, facts);
   const retryAfterMs = askedWait(headers, facts.clock) ?? trouble.report.retryAfterMs;
   // The wait that comes with a rate limit is when the quota is there again.
@@ -80,15 +79,16 @@ function refusal(
     status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
       ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
       : trouble.report.park;
-  const part = isOfRequest ? partIn(message) : undefined;
-  const isTooLong = status === 413 || (isOfRequest && tooLong.test(`${code} ${message}`));
+  const isTooLong = status === 413 || (isOfRequest && tooLong.test(`${code} ${error.message}`));
+  const refuses = isOfRequest && !isTooLong ? partsIn(error.param ?? '', error.message) : [];
   return {
     ...trouble,
     ...(isTooLong ? { tooLong: true } : {}),
     status,
     unbilled: true,
     again: headers.get('x-should-retry') === 'false' ? false : trouble.again,
-    ...(part === undefined ? {} : { refuses: part }),
+    ...(refuses.length === 0 ? {} : { refuses }),
+    ...(unknownPath.includes(status) && code !== 'model_not_found' ? { noPath: true } : {}),
     report: {
       ...trouble.report,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -97,18 +97,33 @@ function refusal(
   };
 }
 
+/** Statuses of a server that does not have the path of an API. */
+const unknownPath: readonly number[] = [404, 405, 501];
+
+/** Words by which servers name a part that they do not accept. */
 const parts: readonly (readonly [Part, RegExp])[] = [
   ['stream_options', /\bstream_options\b/i],
   ['summary', /\bsummar(?:y|ies)\b/i],
+  [
+    'schema',
+    /\b(?:response_format|json_schema|text\.format|output_config\.format|output_format|structured[ _]outputs?|grammar)\b/i,
+  ],
+  ['temperature', /\btemperature\b/i],
   ['background', /\bbackground\b/i],
   ['sealed', /\b(?:include|encrypted|store)\b/i],
+  ['effort', /\breasoning(?:[._ ]?effort)?\b(?![._ ]summar)|\beffort\b|\bthinking\b/i],
   ['stream', /\bstream(?:ing)?\b/i],
 ];
 /** OpenAI's code, and the words of other servers for a prompt beyond the model's context. */
 const tooLong =
   /context_length_exceeded|context (?:length|window|size)|maximum context|(?:prompt|input|request) (?:is )?too (?:long|large)|too many tokens/i;
 
-const partIn = (message: string): Part | undefined => parts.find(([, named]) => named.test(message))?.[0];
+/** The parts that a refusal names. The parameter that it points at comes first: its message may mention others. */
+const partsIn = (param: string, message: string): readonly Part[] => [
+  ...new Set(
+    [param, message].flatMap((text) => parts.flatMap(([part, named]) => (named.test(text) ? [part] : []))),
+  ),
+];
 
 /** A connection that broke, or brought no answer. */
 export const lost = (reason: string): RequestFailure => ({ ...passing(reason), lost: true });
@@ -175,6 +190,8 @@ function troubleBy(
   const trouble = `${shown} is in trouble (${message})`;
   const failed = (status ?? 0) >= 500;
   if (isDown(status ?? 0) || overloaded.test(code) || (failed && code === webPage)) return outage(trouble);
+  // What a server has not implemented it will not have a moment later.
+  if (status === 501) return { ...passing(trouble), again: false };
   if (status === 409 || failed || broken.test(code)) return passing(trouble);
   return undefined;
 }

@@ -46,8 +46,16 @@ export type Request = {
 };
 
 /** Optional parts of a request. Servers that refuse one are asked again without it. */
-export type Part = 'summary' | 'sealed' | 'stream_options' | 'stream' | 'background';
-/** The parts that a server has refused during this task. */
+export type Part =
+  | 'summary'
+  | 'sealed'
+  | 'stream_options'
+  | 'stream'
+  | 'background'
+  | 'schema'
+  | 'effort'
+  | 'temperature';
+/** The parts that a server has refused during this task, or before. */
 export type RefusedParts = Set<Part>;
 
 /** A tool as the model sees it. */
@@ -85,8 +93,10 @@ export const responsesBody = (request: Request, refused: RefusedParts) => ({
     ? { input: request.earlier === undefined ? request.prompt : inputOf(request) }
     : talkBody(request, request.talk, refused)),
   max_output_tokens: request.budget,
-  ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
-  ...(request.effort === undefined
+  ...(request.temperature === undefined || refused.has('temperature')
+    ? {}
+    : { temperature: request.temperature }),
+  ...(request.effort === undefined || refused.has('effort')
     ? {}
     : {
         reasoning: {
@@ -95,7 +105,7 @@ export const responsesBody = (request: Request, refused: RefusedParts) => ({
           ...(refused.has('summary') ? {} : { summary: 'auto' as const }),
         },
       }),
-  ...(request.schema === undefined
+  ...(request.schema === undefined || refused.has('schema')
     ? {}
     : // Strict mode takes only a subset of JSON Schema.
       { text: { format: { type: 'json_schema' as const, ...request.schema, strict: false } } }),
@@ -166,12 +176,12 @@ export function chatBody(request: Request, refused: RefusedParts) {
     stream: true as const,
     ...(request.capped === true ? { max_tokens: request.budget } : {}),
     ...(refused.has('stream_options') ? {} : { stream_options: { include_usage: true } }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(effort === undefined ? {} : { reasoning_effort: effort as 'medium' }),
+    ...(temperature === undefined || refused.has('temperature') ? {} : { temperature }),
+    ...(effort === undefined || refused.has('effort') ? {} : { reasoning_effort: effort as 'medium' }),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map((tool) => ({ type: 'function' as const, function: { ...tool } })) }),
-    ...(schema === undefined
+    ...(schema === undefined || refused.has('schema')
       ? {}
       : {
           response_format: {

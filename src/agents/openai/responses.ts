@@ -40,7 +40,7 @@ export async function askResponses(request: Request, call: Call): Promise<ModelR
     if (got.kind === 'pending') return polled(got, request, watch);
     if (got.kind !== 'trouble') return got;
     const { trouble } = got;
-    if ((trouble.lost === true || trouble.refuses === 'stream') && !refused.has('background')) {
+    if ((trouble.lost === true || trouble.refuses?.[0] === 'stream') && !refused.has('background')) {
       if (trouble.lost === true) passed(got);
       const later = await inBackground(request, call);
       if (later.kind !== 'trouble' || !isNoBackground(later.trouble)) return withRest(later, got);

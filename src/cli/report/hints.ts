@@ -27,7 +27,7 @@ const hints: readonly (readonly [RegExp, string])[] = [
   [/the key was refused|\b401\b|\b403\b/i, 'set OPENAI_API_KEY to a key that may use this model'],
   [
     /was not found|\b404\b/i,
-    'name a model of the server with --model NAME or FACTORY_MODEL; OPENAI_BASE_URL names the server (for one with chat completions only set openai.api=chat on the node)',
+    'name a model of the server with --model NAME or FACTORY_MODEL; OPENAI_BASE_URL names the server',
   ],
   [
     /was cut|in trouble|gave up|was silent|overloaded|\b5\d\d\b/i,

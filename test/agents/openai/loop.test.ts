@@ -539,7 +539,7 @@ test.for([
     ['responses'],
     'config',
     /model "gpt-test" was not found/,
-    2,
+    1,
   ],
   [{ status: 401, body: { error: { message: 'bad key' } } }, ['responses'], 'config', /key was refused/, 1],
   [{ status: 500 }, ['responses'], 'infra', /in trouble.*after 3 tries/, 3],

@@ -96,7 +96,7 @@ test.for([
     /refused to answer: change the spec/,
   ],
   ['plan: the answer of "m" is incomplete: content_filter', 3, /refused to answer: change the spec/],
-  ['model "m" was not found at http://x/v1 (404 no)', 3, /chat completions only .*openai\.api=chat/],
+  ['model "m" was not found at http://x/v1 (404 no)', 3, /name a model of the server/],
   ['the answer is larger than 10 MiB', 4, /ask for less/],
   ['the answer of "m" does not fit into 64000 tokens', 3, /ask for less/],
   ['the answer of "m" does not fit into the tokens that its server gives it', 3, /ask for less/],
