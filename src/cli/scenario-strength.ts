@@ -34,17 +34,26 @@ export async function withStrength(
 ): Promise<ScenarioReport | undefined> {
   const { strength: found, survivors, end } = await measured(request, about, host);
   if (host.signal.aborted) return undefined;
-  // A requirement of which nothing is known is not met.
-  const isOpen = found.state === 'unknown' && request.required !== undefined;
-  const strength: Strength = isOpen ? { ...found, state: 'undecided' } : found;
+  const strength = decidedStrength(found);
   // Without a number there were no judgements that count.
   const isMeasured = strength.rate !== null && end !== 'interrupted';
   if (request.survivors !== undefined && isMeasured)
     await writeFile(request.survivors, JSON.stringify({ schema_version: 1, survivors }), { mode: 0o600 });
-  return isTooWeak(strength)
+  return withMeasured(report, strength);
+}
+
+/** A report of scenarios none of which has run on the product: what is required of their strength is not reached. */
+export const withoutStrength = (report: ScenarioReport, why: string, required: number): ScenarioReport =>
+  withMeasured(report, decidedStrength(unknownStrength(why, { required })));
+
+/** A requirement of which nothing is known is not met. */
+const decidedStrength = (found: Strength): Strength =>
+  found.state === 'unknown' && found.required !== null ? { ...found, state: 'undecided' } : found;
+
+const withMeasured = (report: ScenarioReport, strength: Strength): ScenarioReport =>
+  isTooWeak(strength)
     ? { ...report, status: 'fail', exit_code: 1, failure_class: 'scenario', strength }
     : { ...report, strength };
-}
 
 async function measured(
   request: StrengthRequest,
@@ -53,7 +62,7 @@ async function measured(
 ): Promise<MeasuredStrength> {
   const { sample, required, build, isolation, base } = request;
   const unknown = (why: string): MeasuredStrength => ({
-    strength: unknownStrength(why, [], required),
+    strength: unknownStrength(why, { required }),
     survivors: [],
     end: 'unknown',
   });

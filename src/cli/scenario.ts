@@ -21,8 +21,8 @@ import { helpersOf, productStarts } from '../scenarios/starts.ts';
 import { copyTree } from '../workspace/copy.ts';
 import type { CliIo } from './io.ts';
 import { isOfNode, reportScenarios, writeScenarioOutput } from './scenario-output.ts';
-import type { withStrength } from './scenario-strength.ts';
-import { strengthRequest } from './strength-request.ts';
+import type * as Strengths from './scenario-strength.ts';
+import { type StrengthRequest, strengthRequest } from './strength-request.ts';
 import type { VerbResult } from './verb.ts';
 
 export type ScenarioFlags = {
@@ -79,8 +79,8 @@ async function judge(
     copyProduct: (from, to, exclude) => copyTree(from, to, { exclude, whole: true }),
   };
   const judged = await runScenarios(found, { ...options, mode, floor: { ...floor, isPart } }, host);
-  const isMeasured = mode === 'live' && judged?.status === 'pass' && request !== undefined;
   const about = { ...options, cwd: io.cwd, scenarios: found.scenarios, jobs: flags.jobs, began };
+  const isMeasured = mode === 'live' && request !== undefined;
   const report = isMeasured ? await measuredToo(judged, request, about, host) : judged;
   if (report === undefined) {
     io.err('interrupted: every scenario was ended\n');
@@ -90,9 +90,31 @@ async function judge(
   return report.exit_code;
 }
 
+/** The report with the strength of scenarios that have passed. */
+async function measuredToo(
+  judged: ScenarioReport | undefined,
+  request: StrengthRequest,
+  ...[about, host]: StrengthPlace
+): Promise<ScenarioReport | undefined> {
+  if (judged?.status === 'pass') return (await strengths()).withStrength(judged, request, about, host);
+  return judged?.status === 'none' ? withoutJudging(judged, request, 'no scenario ran live') : judged;
+}
+
+type StrengthPlace =
+  Parameters<typeof Strengths.withStrength> extends [unknown, unknown, ...infer Rest] ? Rest : never;
+
 /** What is needed to measure takes time to load. */
-const measuredToo = async (...given: Parameters<typeof withStrength>) =>
-  (await import('./scenario-strength.ts')).withStrength(...given);
+const strengths = (): Promise<typeof Strengths> => import('./scenario-strength.ts');
+
+/** The report of a suite that has not judged the product: an error only where a strength is required. */
+const withoutJudging = async (
+  report: ScenarioReport,
+  request: StrengthRequest | undefined,
+  why: string,
+): Promise<ScenarioReport> =>
+  request?.required === undefined
+    ? report
+    : (await strengths()).withoutStrength(report, why, request.required);
 
 /** Whether it is one scenario of several in its folder. */
 async function hasOthers(place: string): Promise<boolean> {
@@ -177,11 +199,18 @@ async function noScenarios(
       why,
       'name a folder with scripts such as login_user_scenarios.sh; with --if-any none is no mistake',
     );
+  const request = strengthRequest(io);
+  if (request !== undefined && 'problems' in request) return request;
   const notes = `${why}: nothing judged the product`;
-  const report: ScenarioReport = {
+  const none: ScenarioReport = {
     ...{ schema_version: 1, status: 'none', exit_code: 0, failure_class: null },
     ...{ results: [], passed_over: [], floor: null, strength: null },
   };
+  const report = await withoutJudging(none, request, why);
+  if (report.failure_class !== null) {
+    await reportScenarios(report, [], flags.json === true, io);
+    return report.exit_code;
+  }
   await writeScenarioOutput(report, { outcome: 'success', preferred_next_label: 'none', notes }, [], io);
   io.out(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : `${notes}\n`);
   return 0;

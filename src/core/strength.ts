@@ -1,4 +1,5 @@
 /** What follows from the counts of a measured strength: its interval, whether it reaches what is required, and its words. Pure. */
+import { countedItems } from './amounts.ts';
 import type { Strength } from './records/strength.ts';
 
 /** The Clopper–Pearson interval of a share, 95 %. Each limit is the rate at which a result at least as extreme has that chance: with
@@ -80,7 +81,7 @@ export function strengthWords(strength: Strength | undefined): string {
   const { state, rate, why, required } = strength;
   if (rate === null) return `strength ${state}: ${why ?? 'nothing was judged'}`;
   const bar = required === null ? '' : `, required ${percent(required)} %`;
-  return `strength ${numbers(strength, rate)}${bar}${state === 'undecided' ? `: undecided: ${why}` : ''}`;
+  return `strength ${numbers(strength, rate)}${withoutWords(strength)}${bar}${state === 'undecided' ? `: undecided: ${why}` : ''}`;
 }
 
 function numbers({ state, killed, survived, total, complete, low, high }: Strength, rate: number): string {
@@ -90,6 +91,13 @@ function numbers({ state, killed, survived, total, complete, low, high }: Streng
   if (complete || low === null || high === null) return `${shown(rate)} %, all ${valid}`;
   return `${shown(rate)} % (${shown(low)}–${shown(high)}), ${valid} of ${total ?? valid}`;
 }
+
+/** Of what the number says nothing. */
+const withoutWords = ({ files_left_out: files, scenarios_left_out: scenarios }: Strength): string =>
+  [
+    ...(files === 0 ? [] : [`, ${countedItems(files, 'file')} not mutated`]),
+    ...(scenarios === 0 ? [] : [`, ${countedItems(scenarios, 'scenario')} not run`]),
+  ].join('');
 
 /** Rounded, but 100 only for all. */
 const percent = (part: number, isDown = false): number =>

@@ -39,9 +39,12 @@ function isMinified(text: string): boolean {
   return text.length > 2000 && text.length / lines.length > 300;
 }
 
+/** Folders that have tests at the top of a project, and parts of the product below its source. */
+const partsOfSource = /(?<=(?:^|\/)(?:src|lib|app|internal)\/(?:[^/]+\/)*)(?:features|scenarios)\//g;
+
 /** Whether a change of the file could be seen in the product. */
 export const isMutable = (path: string, text = ''): boolean =>
-  !isTestFile(path) &&
+  !isTestFile(path.replace(partsOfSource, '')) &&
   !isSettingsFile(path) &&
   !ofChecks.some((form) => form.test(path)) &&
   !isGeneratedFile(path, text);

@@ -22,16 +22,25 @@ export interface Mutant {
 export const mutatedText = (text: string, mutant: Pick<Mutant, 'start' | 'end' | 'replacement'>): string =>
   `${text.slice(0, mutant.start)}${mutant.replacement}${text.slice(mutant.end)}`;
 
-/** All mutants of a file that begin in these lines, in the order of its text. Each parses where the original parses, and no
- *  two have the same text. None for a file in an unknown language. */
-export async function mutantsOf(file: {
+export type SourceText = {
   readonly path: string;
   readonly text: string;
+  /** Those that count, from 1; without it all do. */
   readonly lines?: ReadonlySet<number>;
-}): Promise<readonly Mutant[]> {
+};
+
+/** All mutants of a file that begin in its lines, in the order of its text. Each parses where the original parses, and no
+ *  two have the same text. None for a file in an unknown language. */
+export const mutantsOf = async (file: SourceText): Promise<readonly Mutant[]> =>
+  (await parsedMutants(file)).mutants;
+
+/** The same, and whether the grammar understands the lines: all but a few. */
+export async function parsedMutants(
+  file: SourceText,
+): Promise<{ readonly mutants: readonly Mutant[]; readonly isUnderstood: boolean }> {
   const { path, text, lines } = file;
   const language = mutantLanguage(path, text);
-  if (language === undefined || lines?.size === 0) return [];
+  if (language === undefined || lines?.size === 0) return { mutants: [], isUnderstood: true };
   const table = languageTables[language];
   const source = await parseSource(table.grammar, text);
   try {
@@ -39,12 +48,30 @@ export async function mutantsOf(file: {
       ({ line }) => lines?.has(line) ?? true,
     );
     const content = sha256(text);
-    return distinct(changes, text)
+    const mutants = distinct(changes, text)
       .filter((change) => parses(source, change))
       .map((change) => ({ id: idOf(change, path, content), path, language, ...change }));
+    return { mutants, isUnderstood: isUnderstood(source.root, file) };
   } finally {
     source.close();
   }
+}
+
+/** The share of lines that a grammar may not understand: each lacks something of its language. */
+const mostBroken = 0.1;
+
+function isUnderstood(root: SyntaxNode, { text, lines }: SourceText): boolean {
+  const counted = new Set(
+    text.split('\n').flatMap((line, n) => (line.trim() !== '' && (lines?.has(n + 1) ?? true) ? [n + 1] : [])),
+  );
+  const broken = brokenLines(root).filter((line) => counted.has(line));
+  return new Set(broken).size <= mostBroken * counted.size;
+}
+
+function brokenLines(node: SyntaxNode): readonly number[] {
+  if (!node.broken) return node.children.flatMap(brokenLines);
+  const rows = node.text === '' ? 0 : node.text.trimEnd().split('\n').length;
+  return Array.from({ length: rows }, (_, n) => node.line + n);
 }
 
 type PlacedChange = TextChange & { readonly line: number };

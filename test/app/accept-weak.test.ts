@@ -19,6 +19,7 @@ const strength: Strength = {
     high: 0.632,
     required: 0.8,
     left_out: [],
+    ...{ files_left_out: 0, scenarios_left_out: 0 },
     why: null,
   },
 };

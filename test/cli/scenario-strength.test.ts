@@ -60,7 +60,7 @@ test('it prints the number, and each survivor with its line, its difference and 
   expect(told).toMatchObject({ code: 0, err: '' });
   const [suite = '', tests = ''] = told.out.split('\ntests: ');
   expect(suite).toMatch(
-    /^strength \d\d %, all \d+\n\d+ killed, \d+ survived\nleft out: net_scenario.sh, which declares requires-network\n\n/,
+    /^strength \d\d %, all \d+, 1 scenario not run\n\d+ killed, \d+ survived\nleft out: net_scenario.sh, which declares requires-network\n\n/,
   );
   expect(suite).toContain(
     'add.mjs:2  number  WO-01: Add\n  - if (n > 90) process.exit(3);\n  + if (n > 90) process.exit(4);\n',

@@ -15,9 +15,19 @@ const files = {
     'if [ "$SCENARIO_MODE" = selftest ]; then exit 0; fi\n[ "$("$APP_RUN" node add.mjs 2 3 </dev/null)" = 5 ] || exit 1\n',
 };
 
+type Judging = {
+  readonly context?: string;
+  readonly more?: Readonly<Record<string, string>>;
+  readonly place?: string;
+  readonly ifAny?: boolean;
+};
+
 /** What the node answers, and what it leaves for people with the key. */
-async function judged(env: Readonly<Record<string, string>>, context = '{}') {
-  await using it = await home({ ...files, 'context.json': context });
+async function judged(
+  env: Readonly<Record<string, string>>,
+  { context = '{}', more = {}, place = 's', ifAny }: Judging = {},
+) {
+  await using it = await home({ ...files, ...more, 'context.json': context });
   const at = (name: string) => join(it.path, name);
   await mkdir(at('base'));
   const given = {
@@ -35,8 +45,8 @@ async function judged(env: Readonly<Record<string, string>>, context = '{}') {
     },
   };
   const told = await call(
-    ['scenario', 'run', 's'],
-    { app: 'app', floor: 'false' },
+    ['scenario', 'run', place],
+    { app: 'app', floor: 'false', ifAny },
     { cwd: it.path, env: cleanEnv({ ...given, ...env }) },
   );
   const isKept = existsSync(at('survivors'));
@@ -90,10 +100,54 @@ test.for([
   expect([told.code, output.failure_reason]).toEqual([1, expect.stringMatching(reason)]);
 });
 
+test.for([
+  [
+    'no scenario runs live',
+    { REQUIRE_LIVE: '0' },
+    {},
+    /^judge_too_weak: strength undecided: no scenario ran live \(0 of 1 scenario/,
+  ],
+  [
+    'there is no scenario',
+    {},
+    { place: 'none', ifAny: true },
+    /^judge_too_weak: strength undecided: there is no folder none/,
+  ],
+] as const)(
+  'where %s a requirement is not met, and without one nothing changes',
+  async ([_, env, how, reason]) => {
+    const { told, output } = await judged({ FACTORY_MIN_STRENGTH: '0.1', ...env }, how);
+    expect(told.code).toBe(1);
+    expect(output).toMatchObject({
+      ...{ outcome: 'fail', preferred_next_label: 'too_weak', failure_class: 'scenario' },
+      failure_reason: expect.stringMatching(reason),
+      context_updates: { 'judge.strength': { state: 'undecided', required: 0.1, rate: null } },
+    });
+    const free = await judged({ FACTORY_STRENGTH: '60', ...env }, how);
+    expect([free.told.code, free.output.outcome]).toEqual([0, 'success']);
+  },
+);
+
+test('changed source that cannot be mutated keeps a requirement from being met', async () => {
+  const more = { 'app/more.rb': 'puts 1\n' };
+  const { told, output } = await judged({ FACTORY_MIN_STRENGTH: '0.1' }, { more });
+  expect([told.code, output.failure_reason]).toEqual([
+    1,
+    expect.stringMatching(
+      /^judge_too_weak: strength \d+ %, all \d+, 1 file not mutated, required 10 %: undecided: nothing is known of 1 file in Ruby, /,
+    ),
+  ]);
+  const free = await judged({ FACTORY_STRENGTH: '60' }, { more });
+  expect([free.told.code, free.output.context_updates['judge.strength']]).toMatchObject([
+    0,
+    { state: 'measured', files_left_out: 1 },
+  ]);
+});
+
 test('a strength of an earlier product does not stay in the context; elsewhere the key is not set', async () => {
   const first = await judged({});
   expect(Object.keys(first.output.context_updates)).not.toContain('judge.strength');
-  const second = await judged({}, '{"judge.strength": {"state": "met"}}');
+  const second = await judged({}, { context: '{"judge.strength": {"state": "met"}}' });
   expect(second.output.context_updates).toMatchObject({ 'judge.strength': '' });
 });
 

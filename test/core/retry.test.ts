@@ -118,7 +118,9 @@ describe('a failure', () => {
     'of scenarios whose strength is %s of a required %s is repeated: %s',
     ([state, required, again]) => {
       const eager = policy({ maxRetries: 3, onFail: true });
-      const updates = { 'judge.strength': { ...unknownStrength('x', []), state, required } };
+      const updates = {
+        'judge.strength': { ...unknownStrength('x', { required: undefined }), state, required },
+      };
       expect(nextAttempt(eager, 1, failed('x', 'scenario', { updates }))).toMatchObject({ again });
     },
   );

@@ -64,12 +64,17 @@ const measured: Strength = {
     no_verdict: 0,
   },
   ...{ total: 303, complete: false, rate: 43 / 60, ...clopperPearson(43, 60) },
-  ...{ required: null, left_out: [], why: null },
+  ...{ required: null, left_out: [], files_left_out: 0, scenarios_left_out: 0, why: null },
 };
 
 test.for<[Partial<Strength> | undefined, string]>([
   [undefined, 'strength not measured'],
   [{}, 'strength 72 % (59–83), 60 of 303'],
+  [{ files_left_out: 2 }, 'strength 72 % (59–83), 60 of 303, 2 files not mutated'],
+  [
+    { files_left_out: 1, scenarios_left_out: 1, required: 0.8, state: 'undecided', why: 'x' },
+    'strength 72 % (59–83), 60 of 303, 1 file not mutated, 1 scenario not run, required 80 %: undecided: x',
+  ],
   [
     { killed: 215, survived: 88, complete: true, rate: 215 / 303, low: null, high: null },
     'strength 71 %, all 303',

@@ -304,6 +304,11 @@ const bad: readonly Row[] = [
   ['strength-budget', judging('min_strength=0.5', 'strength_budget=1h;'), '1h'],
   ['strength-unmeasured', around('shape=parallelogram, tool_command="sh test.sh", strength=60'), '60'],
   ['strength-unmeasured', around('prompt=x, min_strength=0.8'), '0.8'],
+  [
+    'strength-unmeasured',
+    around('shape=parallelogram, tool_command="factory scenario selftest s --app .", min_strength=0.8'),
+    '0.8',
+  ],
   ['strength-unmeasured', around('prompt=x', 'min_strength=0.8;'), '0.8'],
   ['strength-unmeasured', judging('min_strength=0.8, strength=30'), '30'],
   ['strength-unmeasured', judging('sandbox=none', 'min_strength=0.8;'), '0.8'],

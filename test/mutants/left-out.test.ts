@@ -13,6 +13,8 @@ test.for([
   'src/checks.js',
   'lib/builder/outline.js',
   'src/build/a.js',
+  'src/features/login/form.tsx',
+  'lib/a/scenarios/run.py',
 ])('%s is mutated', (path) => {
   expect(isMutable(path, 'let a = 1;\n')).toBe(true);
 });
@@ -28,6 +30,9 @@ test.for([
   'pkg/conftest.py',
   'pkg/a_test.go',
   'src/test/java/ATest.java',
+  'features/steps/a.py',
+  'src/features/a.test.ts',
+  'src/features/__tests__/a.ts',
   'src/ParserTest.java',
   'vitest.config.ts',
   'eslint.config.js',

@@ -22,6 +22,7 @@ test.for([
   ['a.go', 'go'],
   ['a.rs', 'rust'],
   ['A.java', 'java'],
+  ['A.PY', 'python'],
   ['a.sh', 'bash'],
   ['a.bash', 'bash'],
   ['a.rb', undefined],
@@ -35,6 +36,9 @@ test('a program without an ending has the language of its interpreter', () => {
   expect(mutantLanguage('bin/tool', '#!/usr/bin/env node\n')).toBe('javascript');
   expect(mutantLanguage('bin/tool', '#!/usr/bin/python3\n')).toBe('python');
   expect(mutantLanguage('bin/tool', '#!/usr/bin/env -S bash -e\n')).toBe('bash');
+  expect(mutantLanguage('bin/tool', '#!/usr/bin/env -S uv run --script\n')).toBe('python');
+  expect(mutantLanguage('bin/tool.cgi', '#!/usr/bin/env bun\n')).toBe('typescript');
+  expect(mutantLanguage('bin/tool', '#!/bin/zsh\n')).toBeUndefined();
   expect(mutantLanguage('bin/tool', 'node\n')).toBeUndefined();
 });
 

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 import { sourceGit } from '../../src/platform/git.ts';
 import { openStrengthCache } from '../../src/scenarios/strength/cache.ts';
 import { mountChoices } from '../../src/scenarios/strength/product.ts';
+import { mutantsIn } from '../../src/scenarios/strength/sources.ts';
 import { linesAdded, subjectInGit } from '../../src/scenarios/strength/subject.ts';
 import { differenceOf } from '../../src/scenarios/strength/survivors.ts';
 import {
@@ -50,6 +51,8 @@ test('what comes after a mutant without an outcome does not count', () => {
 
 const times = (count: number, one: MutantOutcome): MutantOutcome[] =>
   Array.from({ length: count }, () => one);
+
+const none = { words: [], files: 0, scenarios: 0 };
 
 test.for<[string, (MutantOutcome | undefined)[], StrengthGoal, object]>([
   ['all', times(3, 'killed'), {}, { state: 'measured', complete: true, rate: 1, low: null, total: 3 }],
@@ -97,12 +100,32 @@ test.for<[string, (MutantOutcome | undefined)[], StrengthGoal, object]>([
   ],
   ['nothing valid', ['not_built'], {}, { state: 'undecided', rate: null, why: 'no mutant could be judged' }],
 ])('the record of %s', ([_, outcomes, goal, expected]) => {
-  const about = { all: outcomes.length, required: goal.required, leftOut: [] };
+  const about = { all: outcomes.length, required: goal.required, leftOut: none };
   expect(strengthOf(tallyOf(outcomes, goal), about)).toMatchObject(expected);
 });
 
+test.for<[string, MutantOutcome[], StrengthGoal, object]>([
+  ['a met bar', times(60, 'killed'), { required: 0.8 }, { state: 'undecided', rate: 1 }],
+  ['a missed bar', times(60, 'survived'), { required: 0.8 }, { state: 'missed', why: null }],
+  ['no bar', times(60, 'killed'), {}, { state: 'measured', why: null }],
+])('files without mutants leave %s', ([_, outcomes, goal, expected]) => {
+  const leftOut = { words: ['2 files in Ruby, which cannot be mutated'], files: 2, scenarios: 0 };
+  const record = strengthOf(tallyOf(outcomes, goal), { all: 60, required: goal.required, leftOut });
+  expect(record).toMatchObject({ files_left_out: 2, left_out: leftOut.words, ...expected });
+  if (record.state === 'undecided')
+    expect(record.why).toBe('nothing is known of 2 files in Ruby, which cannot be mutated');
+});
+
+test('scenarios that were not run do not keep the others from a bar', () => {
+  const leftOut = { words: ['a_scenario.sh, which declares requires-env'], files: 0, scenarios: 1 };
+  const tally = tallyOf(times(60, 'killed'), { required: 0.8 });
+  expect(strengthOf(tally, { all: 60, required: 0.8, leftOut })).toMatchObject({
+    ...{ state: 'met', scenarios_left_out: 1 },
+  });
+});
+
 test('a void number has no rate, whatever was counted', () => {
-  const about = { all: 3, required: undefined, leftOut: [], isVoid: true, why: 'the product failed' };
+  const about = { all: 3, required: undefined, leftOut: none, isVoid: true, why: 'the product failed' };
   expect(strengthOf(tallyOf(times(3, 'killed'), {}), about)).toMatchObject({
     state: 'undecided',
     killed: 3,
@@ -179,10 +202,101 @@ test('in git count the tracked files, of them the changed lines, each with the w
     { path: 'new file.js', lines: new Set([1]) },
   ]);
   expect(subject.ignored).toEqual(['lib']);
+  expect(subject.untracked).toEqual(['loose.js']);
   const orders = [1, 2, 4].map((line) => subject.orderOf('a.js', line));
   expect(await Promise.all(orders)).toEqual([null, 'WO-02: Count', null]);
   const all = await subjectInGit(top, sourceGit(top, env), { isSought });
   expect(all.files).toEqual([{ path: 'a.js' }, { path: 'new file.js' }]);
+});
+
+/** What is left out of files that count. */
+async function leftOutOf(
+  files: Readonly<Record<string, string | Buffer>>,
+  untracked: readonly string[] = [],
+) {
+  const app = await folder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(app, name)), { recursive: true });
+    writeFileSync(join(app, name), text);
+  }
+  const paths = Object.keys(files).filter((path) => !untracked.includes(path));
+  const subject = { app, files: paths.map((path) => ({ path })), ignored: [], untracked };
+  const { leftOut, texts } = await mutantsIn({ ...subject, orderOf: async () => null }, [join(app, 's')]);
+  return { ...leftOut, mutated: [...texts.keys()] };
+}
+
+const js = 'const a = 1;\n';
+
+test.for<[string, Readonly<Record<string, string | Buffer>>, string[]]>([
+  [
+    'other languages, by language',
+    { 'a.rb': 'puts 1', 'b.rb': '', 'x.sql': 'select 1' },
+    ['2 files in Ruby, which cannot be mutated', '1 file in SQL, which cannot be mutated'],
+  ],
+  [
+    'an interpreter without a table',
+    { 'bin/tool': '#!/usr/bin/env -S perl -w\nprint 1;\n' },
+    ['1 file in perl, which cannot be mutated'],
+  ],
+  [
+    'a page with a script of its own',
+    { 'index.html': '<script>let a = 1;</script>' },
+    ['1 file in HTML with scripts, which cannot be mutated'],
+  ],
+  ['a large file', { 'a.js': js.repeat(100_000) }, ['1 file of more than 1 MiB']],
+  [
+    'another encoding',
+    { 'a.py': Buffer.from('a = "\xe4"\n', 'latin1') },
+    ['1 file in another encoding than UTF-8'],
+  ],
+  [
+    'what cannot be parsed',
+    { 'a.js': 'let = = ;\n} } ) (\nfoo bar baz qux\n' },
+    ['1 file that cannot be parsed'],
+  ],
+  [
+    'markup, styles, data, settings, binaries',
+    {
+      'a.md': '#',
+      'a.css': 'a {}',
+      'a.json': '1',
+      'a.yaml': 'a: 1',
+      'a.html': '<script src="a.js"></script>',
+      'b.html': '<script type="application/json">1</script>',
+      'a.png': Buffer.from([0, 255]),
+      LICENSE: 'x',
+    },
+    [],
+  ],
+  [
+    'tests and generated files',
+    { 'test/a.rb': 'x', 'b_test.rb': 'x', 'vendor/a.rb': 'x', 'gen/a.rb': '# Code generated; DO NOT EDIT.' },
+    [],
+  ],
+  ['scenarios', { 's/a.rb': 'x' }, []],
+])('left out are %s', async ([_, files, words]) => {
+  const found = await leftOutOf({ ...files, 'known.js': js });
+  expect([found.words, found.mutated]).toEqual([words, ['known.js']]);
+  expect(found.count).toBe(words.map((one) => Number.parseInt(one, 10)).reduce((a, b) => a + b, 0));
+});
+
+test('a file with a few lines that its grammar lacks is mutated', async () => {
+  const found = await leftOutOf({ 'a.js': `${js.replace('a', 'b').repeat(30)}let = = ;\n` });
+  expect([found.count, found.mutated]).toEqual([0, ['a.js']]);
+});
+
+test('source that git does not have is named, and so is another repository in the product', async () => {
+  const found = await leftOutOf({ 'a.js': js, 'loose.py': 'a = 1\n', 'notes.txt': 'x', 'sub/x.js': js }, [
+    'loose.py',
+    'notes.txt',
+    'sub/x.js',
+  ]);
+  expect(found.words).toEqual(['2 files not under git']);
+  const app = await folder();
+  mkdirSync(join(app, 'module'));
+  const subject = { app, files: [{ path: 'module', lines: new Set([1]) }], ignored: [], untracked: [] };
+  const { leftOut } = await mutantsIn({ ...subject, orderOf: async () => null }, []);
+  expect(leftOut).toMatchObject({ count: 1, words: [expect.stringContaining('a submodule')] });
 });
 
 test('large ignored folders are mounted, dependencies first, but none with caches of Python or the scenarios', async () => {

@@ -51,6 +51,7 @@ function judgeGaps({ result }: AttestedRun, { judged }: Pick<RunPredicate, 'judg
   const { unjudged } = result.evidence;
   if (judged === null) return [unjudged ?? 'no scenario judged the product'];
   const { strength, floor, passed, total } = judged;
+  const leftOut = strength === null ? 0 : strength.files_left_out + strength.scenarios_left_out;
   const measured = strength === null ? undefined : { ...strength, left_out: [], why: null };
   return [
     ...(unjudged === undefined ? [] : [unjudged]),
@@ -59,11 +60,9 @@ function judgeGaps({ result }: AttestedRun, { judged }: Pick<RunPredicate, 'judg
     ...(passed === total && floor !== 'held' && floor !== 'failed'
       ? ['whether the scenarios reject a product that does nothing']
       : []),
-    ...(strength === null || strength.left_out === 0
+    ...(leftOut === 0
       ? []
-      : [
-          `the strength leaves out ${countedItems(strength.left_out, 'scenario or file', 'scenarios or files')}`,
-        ]),
+      : [`the strength leaves out ${countedItems(leftOut, 'scenario or file', 'scenarios or files')}`]),
   ];
 }
 

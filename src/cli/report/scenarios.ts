@@ -152,10 +152,10 @@ export function scenarioNotes(report: ScenarioReport): string {
   const bad = results.filter((one) => one.failure_class !== null);
   if (bad.length > 0)
     return `${count(report)}: ${bad.map((one) => `${one.scenario} (${one.failure_class}: ${one.evidence.why})`).join('; ')}`;
-  if (status === 'none') return `${unjudged(report)}: ${results[0]?.evidence.why ?? ''}`;
-  if (floor?.state === 'failed') return `${floor.why} (${count(report)})`;
   if (isTooWeak(strength))
     return `judge_too_weak: ${strengthWords(strength ?? undefined)} (${count(report)})`;
+  if (status === 'none') return `${unjudged(report)}: ${results[0]?.evidence.why ?? ''}`;
+  if (floor?.state === 'failed') return `${floor.why} (${count(report)})`;
   const before = floor === null ? undefined : beforeWords(floor, results.length);
   return [
     count(report),

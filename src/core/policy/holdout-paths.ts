@@ -61,6 +61,10 @@ export function scenariosNamed(command: string, holdout: readonly string[]): str
 export const runsScenarios = (command: string): boolean =>
   /\bfactory["']?\s+scenario\s+(?:run|selftest)\b/.test(command);
 
+/** Only these can be measured: self-tests do not run the product. */
+export const runsScenariosLive = (command: string): boolean =>
+  /\bfactory["']?\s+scenario\s+run\b/.test(command);
+
 /** Whether texts mention programs that touch a file without changing content and times: they set its mode, or
  *  create a hard link, as a local clone of a repository does. */
 const touches =

@@ -27,7 +27,9 @@ export const strengthSchema = once(() =>
     required: share().nullable().describe('`min_strength`'),
     left_out: z
       .array(z.string())
-      .describe('Scenarios that were not run, and files that were not mutated, each with the reason'),
+      .describe('Scenarios that were not run, and source files that were not mutated, with the reason'),
+    scenarios_left_out: count().default(0),
+    files_left_out: count().default(0).describe('With one of them a required strength is not met'),
     why: z.string().nullable().describe('Why it is unknown, undecided or void'),
   }),
 );

@@ -1,7 +1,7 @@
 /** Gives a tool that measures the strength of its scenarios a private place for the mutants that they did not notice, and seals them
  *  with the run's holdout. They say what the scenarios do not test: no other node, prompt, record or page gets them. */
 import { join } from 'node:path';
-import { runsScenarios } from '../../core/policy/holdout-paths.ts';
+import { runsScenariosLive } from '../../core/policy/holdout-paths.ts';
 import { layout, nodeLayout } from '../../core/records/layout.ts';
 import { measuresStrength } from '../../core/settings/node.ts';
 import { readPlain } from '../../platform/files/read.ts';
@@ -14,7 +14,7 @@ const mostBytes = 64 * 1024 * 1024;
 
 export const strength: Layer = (next) => async (context) => {
   const { run, node } = context;
-  if (!measuresStrength(node.settings) || !runsScenarios(node.settings.tool_command ?? ''))
+  if (!measuresStrength(node.settings) || !runsScenariosLive(node.settings.tool_command ?? ''))
     return next(context);
   // No node can have a name that begins with a dot.
   const place = join(layout(run.runDir).scratch, '.survivors', node.id);

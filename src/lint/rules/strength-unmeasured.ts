@@ -1,7 +1,7 @@
 /** A required strength that nothing can measure would look like a promise that was kept. */
 import { callsIn } from '../../core/calls.ts';
 import type { Graph, Node } from '../../core/graph.ts';
-import { runsScenarios } from '../../core/policy/holdout-paths.ts';
+import { runsScenariosLive } from '../../core/policy/holdout-paths.ts';
 import type { Attribute } from '../../core/settings/types.ts';
 import { firstStrengthLook } from '../../core/strength.ts';
 import { finding, type Rule } from '../rule.ts';
@@ -25,7 +25,8 @@ export const strengthUnmeasured: Rule = {
     // A called pipeline may have the node that measures.
     const [attribute] = keys.flatMap((key) => graph.attrs.get(key) ?? []);
     if (attribute === undefined || callsIn(graph).length > 0) return;
-    if ([...graph.nodes.values()].some(({ settings }) => runsScenarios(settings.tool_command ?? ''))) return;
+    if ([...graph.nodes.values()].some(({ settings }) => runsScenariosLive(settings.tool_command ?? '')))
+      return;
     yield finding(graph, strengthUnmeasured, {
       message: `${attribute.written}: no node runs "factory scenario run", so nothing measures it`,
       span: attribute.valueSpan,
@@ -39,7 +40,7 @@ type Problem = { readonly message: string; readonly fix: string; readonly attrib
 function problemOf({ id, attrs, settings }: Node, graph: Graph): Problem | undefined {
   const { strength, min_strength: required, isolation, sandbox, tool_command } = settings;
   const attributeOf = (key: (typeof keys)[number]) => attrs.get(key) ?? graph.attrs.get(key);
-  if (!runsScenarios(tool_command ?? '')) {
+  if (!runsScenariosLive(tool_command ?? '')) {
     const own = keys.flatMap((key) => attrs.get(key) ?? []).find(({ byDefault }) => byDefault !== true);
     if (own === undefined) return undefined;
     return {

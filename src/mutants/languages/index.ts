@@ -21,27 +21,28 @@ export const languageTables = {
 export type MutantLanguage = keyof typeof languageTables;
 
 const byEnding: readonly (readonly [RegExp, MutantLanguage])[] = [
-  [/\.[cm]?jsx?$/, 'javascript'],
-  [/\.[cm]?ts$/, 'typescript'],
-  [/\.tsx$/, 'tsx'],
-  [/\.pyw?$/, 'python'],
-  [/\.go$/, 'go'],
-  [/\.rs$/, 'rust'],
-  [/\.java$/, 'java'],
-  [/\.(?:ba)?sh$/, 'bash'],
+  [/\.[cm]?jsx?$/i, 'javascript'],
+  [/\.[cm]?ts$/i, 'typescript'],
+  [/\.tsx$/i, 'tsx'],
+  [/\.pyw?$/i, 'python'],
+  [/\.go$/i, 'go'],
+  [/\.rs$/i, 'rust'],
+  [/\.java$/i, 'java'],
+  [/\.(?:ba)?sh$/i, 'bash'],
 ];
 
 const byInterpreter: readonly (readonly [RegExp, MutantLanguage])[] = [
   [/^#!.*\bnode\b/, 'javascript'],
+  [/^#!.*\b(?:deno|bun|tsx|ts-node)\b/, 'typescript'],
   [/^#!.*\bpython[\d.]*\b/, 'python'],
+  [/^#!.*\buv run\b/, 'python'],
   [/^#!.*\b(?:ba|da)?sh\b/, 'bash'],
 ];
 
-/** The language of a file by its name; of one without an ending by the interpreter that its text begins with. */
+/** The language of a file by the ending of its name, otherwise by the interpreter that its text begins with. */
 export function mutantLanguage(path: string, text = ''): MutantLanguage | undefined {
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  const [table, subject] = name.includes('.')
-    ? [byEnding, name]
-    : [byInterpreter, text.split('\n', 1)[0] ?? ''];
-  return table.find(([form]) => form.test(subject))?.[1];
+  const [first = ''] = text.split('\n', 1);
+  const known =
+    byEnding.find(([form]) => form.test(path)) ?? byInterpreter.find(([form]) => form.test(first));
+  return known?.[1];
 }

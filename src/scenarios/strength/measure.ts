@@ -22,6 +22,7 @@ import type { StrengthSubject } from './subject.ts';
 import { survivorsOf } from './survivors.ts';
 import {
   inSampleOrder,
+  type LeftOut,
   lacksVerdicts,
   type StrengthGoal,
   strengthOf,
@@ -66,9 +67,12 @@ export async function measureStrength(
   const { scenarios, leftOut } = await usable(options);
   const except = await foldersOf(options.scenarios, subject.app);
   const sources = await mutantsIn(subject, except);
-  const left = [...leftOut, ...sources.leftOut];
+  const left: LeftOut = {
+    words: [...leftOut, ...sources.leftOut.words],
+    ...{ files: sources.leftOut.count, scenarios: leftOut.length },
+  };
   const unknown = (why: string, end: StrengthEnd = 'unknown'): MeasuredStrength => ({
-    strength: unknownStrength(why, left, options.required),
+    strength: unknownStrength(why, { required: options.required, leftOut: left }),
     survivors: [],
     end,
   });
@@ -98,12 +102,13 @@ function whyNoSandbox({ sandbox, noSandbox }: PhaseHost): string | undefined {
 const nothingToMutate = ({ leftOut }: SourceMutants, { files }: StrengthSubject): string =>
   files.length === 0
     ? 'no file under git was changed'
-    : leftOut.length > 0
-      ? `nothing can be mutated: ${leftOut.join(', ')}`
+    : leftOut.count > 0
+      ? `nothing can be mutated: ${leftOut.words.join(', ')}`
       : 'nothing can be mutated: there is no source text under git, or none of its lines was changed';
 
 /** Without those that need the machine's network or its variables. */
-async function usable({ scenarios }: StrengthOptions) {
+async function usable({ scenarios, tests }: StrengthOptions) {
+  if (tests !== undefined) return { scenarios, leftOut: [] };
   const declared = await Promise.all(
     scenarios.map(async ({ folder, name }) => {
       const own = (await helpersOf(folder, name)).find((file) => file.name === name)?.text ?? '';
@@ -211,7 +216,7 @@ async function measured(
   about: {
     readonly subject: StrengthSubject;
     readonly sources: SourceMutants;
-    readonly leftOut: readonly string[];
+    readonly leftOut: LeftOut;
     readonly options: StrengthOptions;
   },
 ): Promise<MeasuredStrength> {

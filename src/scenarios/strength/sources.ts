@@ -1,90 +1,101 @@
-/** The mutants of a product, and what of it has none for want of a language. */
+/** The mutants of a product, and which of its source files have none, with the reason. */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { countedItems } from '../../core/amounts.ts';
 import { mutantLanguage } from '../../mutants/languages/index.ts';
 import { isMutable } from '../../mutants/left-out.ts';
-import { type Mutant, mutantsOf } from '../../mutants/mutants.ts';
-import type { StrengthSubject } from './subject.ts';
-
-/** Languages of programs that have no operators, by the endings of their files. */
-const withoutOperators: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries({
-    C: '.c .h',
-    'C++': '.cc .cpp .cxx .hh .hpp',
-    'C#': '.cs',
-    Clojure: '.clj .cljs',
-    Dart: '.dart',
-    Elixir: '.ex .exs',
-    Erlang: '.erl',
-    'F#': '.fs',
-    Go: '.go',
-    Groovy: '.groovy',
-    Haskell: '.hs',
-    Java: '.java',
-    Julia: '.jl',
-    Kotlin: '.kt .kts',
-    Lua: '.lua',
-    Nim: '.nim',
-    OCaml: '.ml',
-    Perl: '.pl .pm',
-    PHP: '.php',
-    PowerShell: '.ps1',
-    R: '.r',
-    Ruby: '.rb',
-    Rust: '.rs',
-    Scala: '.scala',
-    Svelte: '.svelte',
-    Swift: '.swift',
-    Vue: '.vue',
-    Zig: '.zig',
-  }).flatMap(([language, endings]) => endings.split(' ').map((ending) => [ending, language])),
-);
+import { type Mutant, parsedMutants } from '../../mutants/mutants.ts';
+import { unknownLanguage } from '../../mutants/unknown-languages.ts';
+import type { SourceFile, StrengthSubject } from './subject.ts';
 
 /** Bytes of a file that is mutated. */
 const longestSource = 1024 * 1024;
+/** Bytes of a file whose first lines are read, which may say that a program wrote it. */
+const longestRead = 16 * longestSource;
 
 export type SourceMutants = {
   readonly mutants: readonly Mutant[];
   /** By paths. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Files without mutants, with the reason. */
-  readonly leftOut: readonly string[];
+  readonly leftOut: LeftOutFiles;
 };
+
+/** Source files without mutants. */
+export type LeftOutFiles = {
+  readonly count: number;
+  /** How many there are for each reason. */
+  readonly words: readonly string[];
+};
+
+/** What a file contributes: mutants, the reason for none of which it could have some, or nothing. */
+type SourcePart =
+  | { readonly text: string; readonly mutants: readonly Mutant[] }
+  | { readonly without: string }
+  | undefined;
 
 /** All mutants of the files that count, except those below `except`, which are absolute paths. */
 export async function mutantsIn(
-  { app, files }: StrengthSubject,
+  { app, files, untracked }: StrengthSubject,
   except: readonly string[],
 ): Promise<SourceMutants> {
   const texts = new Map<string, string>();
   const mutants: Mutant[] = [];
-  const unknown = new Map<string, number>();
+  const reasons = new Map<string, number>();
+  const leaveOut = (why: string) => reasons.set(why, (reasons.get(why) ?? 0) + 1);
   const top = realpathSync(app);
-  for (const { path, lines } of files) {
-    if (lines?.size === 0) continue;
-    if (except.some((one) => join(top, path).startsWith(`${one}/`))) continue;
-    const text = textOf(join(app, path));
-    if (text === undefined || !isMutable(path, text)) continue;
-    if (mutantLanguage(path, text) === undefined) {
-      const language = withoutOperators[extname(path).toLowerCase()];
-      if (language !== undefined) unknown.set(language, (unknown.get(language) ?? 0) + 1);
-      continue;
+  const isCounted = (path: string): boolean => !except.some((one) => join(top, path).startsWith(`${one}/`));
+  for (const file of files.filter(({ path }) => isCounted(path))) {
+    const part = await partOf(app, file);
+    if (part === undefined) continue;
+    if ('without' in part) leaveOut(part.without);
+    else {
+      texts.set(file.path, part.text);
+      mutants.push(...part.mutants);
     }
-    texts.set(path, text);
-    mutants.push(...(await mutantsOf(lines === undefined ? { path, text } : { path, text, lines })));
   }
-  const leftOut = [...unknown].map(
-    ([language, count]) => `${countedItems(count, 'file')} in ${language}, which cannot be mutated`,
-  );
-  return { mutants, texts, leftOut };
+  for (const path of untracked.filter(isCounted)) if (isSource(app, path)) leaveOut('not under git');
+  const words = [...reasons].map(([why, count]) => `${countedItems(count, 'file')} ${why}`);
+  return { mutants, texts, leftOut: { count: [...reasons.values()].reduce((a, b) => a + b, 0), words } };
 }
 
-/** Undefined for what is no file of ordinary text. */
-function textOf(path: string): string | undefined {
+async function partOf(app: string, { path, lines }: SourceFile): Promise<SourcePart> {
+  if (lines?.size === 0) return undefined;
+  const found = textOf(join(app, path));
+  if (found.kind === 'none') return undefined;
+  if (found.kind === 'repository') return { without: 'or more in another repository (a submodule)' };
+  const { kind, text } = found;
+  const language = mutantLanguage(path, text);
+  const unknown = unknownLanguage(path, text);
+  if ((language === undefined && unknown === undefined) || !isMutable(path, text)) return undefined;
+  if (unknown !== undefined) return { without: `in ${unknown}, which cannot be mutated` };
+  if (kind === 'large') return { without: 'of more than 1 MiB' };
+  if (kind === 'other') return { without: 'in another encoding than UTF-8' };
+  const { mutants, isUnderstood } = await parsedMutants(
+    lines === undefined ? { path, text } : { path, text, lines },
+  );
+  // What was understood of it would look like all of it.
+  return isUnderstood ? { text, mutants } : { without: 'that cannot be parsed' };
+}
+
+function isSource(app: string, path: string): boolean {
+  const found = textOf(join(app, path));
+  if (found.kind === 'none' || found.kind === 'repository' || !isMutable(path, found.text)) return false;
+  return mutantLanguage(path, found.text) !== undefined || unknownLanguage(path, found.text) !== undefined;
+}
+
+/** `text`: of usual length, in UTF-8. `none`: a symbolic link, whose target is mutated where it is, or no file. */
+type FoundText =
+  | { readonly kind: 'text' | 'large' | 'other'; readonly text: string }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'repository' };
+
+function textOf(path: string): FoundText {
   const is = lstatSync(path, { throwIfNoEntry: false });
-  if (is?.isFile() !== true || is.size > longestSource) return undefined;
+  if (is?.isDirectory() === true) return { kind: 'repository' };
+  if (is?.isFile() !== true) return { kind: 'none' };
+  if (is.size > longestRead) return { kind: 'large', text: '' };
   const bytes = readFileSync(path);
   const text = bytes.toString('utf8');
-  return Buffer.from(text).equals(bytes) && !text.includes('\0') ? text : undefined;
+  if (is.size > longestSource) return { kind: 'large', text };
+  return { kind: Buffer.from(text).equals(bytes) && !text.includes('\0') ? 'text' : 'other', text };
 }

@@ -12,6 +12,8 @@ export type StrengthSubject = {
   /** The product's folder; absolute. */
   readonly app: string;
   readonly files: readonly SourceFile[];
+  /** Slash paths of files that git neither has nor ignores. */
+  readonly untracked: readonly string[];
   /** Slash paths of folders that git ignores, the topmost of each. */
   readonly ignored: readonly string[];
   /** The work order that wrote a line; null if none did. */
@@ -26,6 +28,7 @@ export async function subjectInGit(
 ): Promise<StrengthSubject> {
   const tracked = await git.list(['ls-files', '-z', '--cached']);
   const paths = [...new Set(tracked)].filter(isSought).sort();
+  const untracked = await git.list(['ls-files', '-z', '--others', '--exclude-standard']);
   const ignored = await git.list([
     'ls-files',
     '-z',
@@ -37,6 +40,7 @@ export async function subjectInGit(
   return {
     app,
     files: base === undefined ? paths.map((path) => ({ path })) : await changedFiles(git, base, paths),
+    untracked: untracked.filter((path) => !path.endsWith('/') && isSought(path)),
     ignored: ignored.filter((path) => path.endsWith('/')).map((path) => path.replace(/\/+$/, '')),
     orderOf: ordersIn(git),
   };

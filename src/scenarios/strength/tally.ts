@@ -82,6 +82,14 @@ export const isUnreached = ({ counts }: StrengthTally): boolean =>
   counts.not_reached > 0 &&
   counts.not_reached === Object.values(counts).reduce((sum, count) => sum + count, 0);
 
+/** What the number says nothing of. */
+export type LeftOut = {
+  /** Each with the reason. */
+  readonly words: readonly string[];
+  readonly files: number;
+  readonly scenarios: number;
+};
+
 /** The record. `why`: what ended it before it was complete. `isVoid`: nothing follows from the counts. */
 export function strengthOf(
   { counts, end, decision }: StrengthTally,
@@ -89,7 +97,7 @@ export function strengthOf(
     /** All mutants. */
     readonly all: number;
     readonly required: number | undefined;
-    readonly leftOut: readonly string[];
+    readonly leftOut: LeftOut;
     readonly why?: string | undefined;
     readonly isVoid?: boolean;
   },
@@ -102,7 +110,8 @@ export function strengthOf(
   const isSample = isNumber && !complete;
   const interval = isSample ? clopperPearson(sums.killed, valid) : undefined;
   const open = required === undefined && isNumber ? 'measured' : 'undecided';
-  const state = isNumber ? (decision ?? open) : 'undecided';
+  const isPartly = decision === 'met' && leftOut.files > 0;
+  const state = isNumber && !isPartly ? (decision ?? open) : 'undecided';
   return {
     state,
     ...sums,
@@ -115,10 +124,17 @@ export function strengthOf(
     low: interval?.low ?? null,
     high: interval?.high ?? null,
     required: required ?? null,
-    left_out: [...leftOut],
-    why: state === 'undecided' ? (why ?? whyOpen(end, valid)) : null,
+    ...leftOutFacts(leftOut),
+    why: state === 'undecided' ? (why ?? (isPartly ? whyPartly(leftOut) : whyOpen(end, valid))) : null,
   };
 }
+
+const leftOutFacts = ({ words, files, scenarios }: LeftOut) => ({
+  left_out: [...words],
+  ...{ files_left_out: files, scenarios_left_out: scenarios },
+});
+
+const whyPartly = ({ words }: LeftOut): string => `nothing is known of ${words.join(', ')}`;
 
 const whyOpen = (end: StrengthTally['end'], valid: number): string =>
   valid === 0
@@ -127,9 +143,17 @@ const whyOpen = (end: StrengthTally['end'], valid: number): string =>
       ? 'the mutants without a verdict would decide'
       : 'the interval contains the required strength';
 
+const nothingLeftOut: LeftOut = { words: [], files: 0, scenarios: 0 };
+
 /** Of a product or suite for which there is nothing to measure. */
-export const unknownStrength = (why: string, leftOut: readonly string[], required?: number): Strength => ({
+export const unknownStrength = (
+  why: string,
+  {
+    required,
+    leftOut = nothingLeftOut,
+  }: { readonly required: number | undefined; readonly leftOut?: LeftOut },
+): Strength => ({
   ...{ state: 'unknown', killed: 0, survived: 0, timed_out: 0, not_reached: 0, not_built: 0, no_verdict: 0 },
   ...{ total: null, complete: false, rate: null, low: null, high: null },
-  ...{ required: required ?? null, left_out: [...leftOut], why },
+  ...{ required: required ?? null, ...leftOutFacts(leftOut), why },
 });
