@@ -49,9 +49,9 @@ export function acceptableWeakness(
 /** The strength for which a judge failed that is in no branch: what follows a branch depends on others. */
 function strengthIn(judge: VisitRecord | undefined): Strength | undefined {
   if (judge === undefined || judge.branch !== undefined || judge.node_type !== 'tool') return undefined;
-  const { outcome } = judge;
+  const { outcome, origins } = judge;
   return outcome.status === 'fail' && outcome.class === 'scenario'
-    ? weakStrength(outcome.updates)
+    ? weakStrength(outcome.updates, origins.set)
     : undefined;
 }
 

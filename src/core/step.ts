@@ -21,6 +21,7 @@ import {
   type SuspendedRun,
   succeeded,
 } from './outcome.ts';
+import { isReported, mayReport } from './policy/reported-keys.ts';
 import { type Ended, type LastFailure, nodeOutcome, type RunState } from './records/checkpoint.ts';
 import type { BranchEnd, Fork, OpenedFork } from './records/fork.ts';
 import { escalationKey } from './records/layout.ts';
@@ -274,13 +275,21 @@ export function suspendedBy(
 function complete(graph: Graph, before: RunState, facts: StepFacts, outcome: Outcome): StateChange {
   const context = mergedContext(graph, before, facts, outcome);
   const isWork = isAgentType(facts.type) || isOwnType(facts.type);
-  const setter = facts.type === 'tool' ? 'tool' : isWork ? 'agent' : 'engine';
-  const set = passesOn(before, facts) ? [] : Object.keys(outcome.updates);
+  const node = graph.nodes.get(facts.node);
+  const isTool = facts.type === 'tool';
+  // A report by a tool that may not make one counts as little as that of an agent.
+  const setter = (key: string) =>
+    isTool && mayReport(node, key) ? 'tool' : isTool || isWork ? 'agent' : 'engine';
+  const updates = acceptedUpdates(graph, before, facts, outcome);
+  const set = passesOn(before, facts) ? [] : Object.keys(updates);
+  const joined = Object.entries(facts.joined?.origins ?? {}).filter(
+    ([key]) => own(outcome.updates, key) === undefined || own(updates, key) !== undefined,
+  );
   return {
     node: facts.node,
     visit: (own(before.visits, facts.node) ?? 0) + 1,
     outcome: nodeOutcome(outcome),
-    origins: { ...Object.fromEntries(set.map((key) => [key, setter])), ...facts.joined?.origins },
+    origins: Object.fromEntries([...set.map((key) => [key, setter(key)] as const), ...joined]),
     alike: facts.repeats,
     ...(isAgentType(facts.type) ? { agent: true } : {}),
     now: {
@@ -332,8 +341,27 @@ function clears(last: LastFailure | null, facts: StepFacts, outcome: Outcome): b
   return last.node === facts.node || (facts.type === 'verification' && outcome.status === 'success');
 }
 
+/** Without what would replace the report of a judge or a builder by that of a node that may not make one. */
+function acceptedUpdates(
+  graph: Graph,
+  { origins }: RunState,
+  { node: id, joined }: StepFacts,
+  { updates }: Outcome,
+): Outcome['updates'] {
+  const node = graph.nodes.get(id);
+  const counts = (key: string): boolean => {
+    const by = own(joined?.origins ?? {}, key);
+    return by === undefined ? mayReport(node, key) : by === 'tool';
+  };
+  const isKept = (key: string) => own(origins, key) !== 'tool' || !isReported(key) || counts(key);
+  return Object.fromEntries(Object.entries(updates).filter(([key]) => isKept(key)));
+}
+
 function mergedContext(graph: Graph, before: RunState, facts: StepFacts, outcome: Outcome): Context {
-  const context: Record<string, Json> = { ...before.context, ...outcome.updates };
+  const context: Record<string, Json> = {
+    ...before.context,
+    ...acceptedUpdates(graph, before, facts, outcome),
+  };
   const failed = outcome.status === 'fail' && !passesOn(before, facts);
   // A later failure replaces all keys of an earlier one.
   if (failed || clears(before.last_failure, facts, outcome)) {

@@ -16,16 +16,20 @@ type Facts = {
 
 /** Undefined where the final failure is another one: a strength of before may still be in the context. */
 export function weakJudgeIn({ context, origins, last_failure: last }: Facts): WeakJudge | undefined {
-  const byTool = origins === undefined || own(origins, strengthKey) === 'tool';
-  if (last?.class !== 'scenario' || !byTool) return undefined;
-  const strength = weakStrength(context);
+  if (last?.class !== 'scenario') return undefined;
+  const strength = weakStrength(context, origins);
   return strength !== undefined && last.reason.includes(strengthWords(strength))
     ? { node: last.node, strength }
     : undefined;
 }
 
-/** What a judge reported whose scenarios passed and are too weak. */
-export function weakStrength(reported: Facts['context']): Strength | undefined {
-  const strength = reportedStrength({ [strengthKey]: reported[strengthKey] });
+const judgedBy = ['judge.passed', 'judge.total', 'judge.floor', strengthKey];
+
+/** What a judge reported whose scenarios passed and are too weak. `origins`: who has set what is reported. */
+export function weakStrength(reported: Facts['context'], origins: Facts['origins']): Strength | undefined {
+  const byJudge =
+    origins === undefined ||
+    judgedBy.every((key) => reported[key] === undefined || own(origins, key) === 'tool');
+  const strength = byJudge ? reportedStrength({ [strengthKey]: reported[strengthKey] }) : undefined;
   return strength !== undefined && isTooWeak(strength) && judgedAll(reported) ? strength : undefined;
 }

@@ -7,7 +7,7 @@ import { type Graph, isAgentType, isOwnType, type Node } from '../core/graph.ts'
 import { isSealedPath, mayTouch } from '../core/policy/holdout-paths.ts';
 import type { Holdout, Manifest, SealedFile } from '../core/records/manifest.ts';
 import type { RanCommand } from '../core/records/visit.ts';
-import { mayReadHoldout } from '../core/settings/node.ts';
+import { mayReadHoldout, toolSeesHoldout } from '../core/settings/node.ts';
 import { sha256 } from '../core/sha256.ts';
 import { ancestorsOf } from '../platform/files/names.ts';
 import { isWithin, realOrSame } from '../workspace/roots.ts';
@@ -44,13 +44,11 @@ export const sealedHoldout = (
   seal: (text) => sealText(text, key),
 });
 
-/** Whether a node may see the holdout. Tools with `access` do not by default: they record, compare and restore the part of
- *  the workspace that the builder may see. */
+/** Whether a node may see the holdout. */
 export function seesHoldout(node: Node, type: string): boolean {
   if (isAgentType(type)) return mayReadHoldout(node);
-  const { sees_holdout: sees, access } = node.settings;
-  if (isOwnType(node.type)) return sees === true;
-  return sees ?? access === undefined;
+  const { settings } = node;
+  return isOwnType(node.type) ? settings.sees_holdout === true : toolSeesHoldout(settings);
 }
 
 /** The holdout paths that a tool or verification node must not see. */

@@ -1,6 +1,7 @@
 import type { AskedModel } from '../core/agent-words.ts';
 import { type Json, own } from '../core/json.ts';
 import type { Context } from '../core/outcome.ts';
+import { reportedValue } from '../core/policy/reported-keys.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { Mark, RunState } from '../core/records/checkpoint.ts';
 import { layout } from '../core/records/layout.ts';
@@ -133,7 +134,7 @@ export async function evidenceOf(
 ): Promise<Evidence> {
   const counted = visits.latest.filter(({ outcome }) => !run.failed || outcome.status === 'fail');
   const judged = judgedIn(run);
-  const skipped = unjudgedIn(judged, run.context);
+  const skipped = unjudgedIn(judged, run);
   const unjudged = skipped ?? withoutHoldout(manifest, run.failed, judged);
   // A `factory scenario` command that ran no scenarios is no evidence.
   const commands = counted
@@ -165,16 +166,15 @@ export async function evidenceOf(
 
 type Reported = { readonly context: Context; readonly origins: RunState['origins'] };
 
-/** The latest result of `factory scenario`; values that an agent set do not count. */
-export function judgedIn({ context, origins }: Reported): Evidence['judged'] {
-  const { 'judge.passed': passed, 'judge.total': total } = context;
-  const bySomeTool = ['judge.passed', 'judge.total'].every((key) => own(origins, key) === 'tool');
-  if (!bySomeTool || typeof passed !== 'number' || typeof total !== 'number') return undefined;
-  const toolValue = (key: string): unknown => (own(origins, key) === 'tool' ? context[key] : undefined);
-  const floor = floorStates.find((state) => state === toolValue('judge.floor'));
-  const before = toolValue('judge.passed_before');
-  const isolation = isolations.find((one) => one === toolValue('judge.isolation'));
-  const strength = reportedStrength({ [strengthKey]: toolValue(strengthKey) });
+/** The latest result of `factory scenario`; what a node set that may not report it does not count. */
+export function judgedIn(reported: Reported): Evidence['judged'] {
+  const value = (key: string): unknown => reportedValue(reported, key);
+  const [passed, total] = [value('judge.passed'), value('judge.total')];
+  if (typeof passed !== 'number' || typeof total !== 'number') return undefined;
+  const floor = floorStates.find((state) => state === value('judge.floor'));
+  const before = value('judge.passed_before');
+  const isolation = isolations.find((one) => one === value('judge.isolation'));
+  const strength = reportedStrength({ [strengthKey]: value(strengthKey) });
   return {
     passed,
     total,
@@ -186,8 +186,9 @@ export function judgedIn({ context, origins }: Reported): Evidence['judged'] {
 }
 
 /** That all scenarios were skipped, or that there were none. */
-function unjudgedIn(judged: Evidence['judged'], context: Context): string | undefined {
-  if (judged === undefined || (context['judge.status'] !== 'none' && judged.total > 0)) return undefined;
+function unjudgedIn(judged: Evidence['judged'], reported: Reported): string | undefined {
+  const none = reportedValue(reported, 'judge.status') === 'none';
+  if (judged === undefined || (!none && judged.total > 0)) return undefined;
   const { total } = judged;
   const why =
     total === 0 ? 'there are none' : total === 1 ? 'the only one was skipped' : `all ${total} were skipped`;
@@ -205,13 +206,10 @@ function withoutHoldout(
 }
 
 /** What the build reported of its work orders. */
-function ordersIn({
-  context,
-  origins,
-}: Reported): Pick<Evidence, 'unchecked_orders' | 'unchanged_orders' | 'outdated'> {
+function ordersIn(reported: Reported): Pick<Evidence, 'unchecked_orders' | 'unchanged_orders' | 'outdated'> {
   const listed = (key: string): readonly Json[] => {
-    const { [key]: value } = context;
-    return Array.isArray(value) && own(origins, key) === 'tool' ? value : [];
+    const value = reportedValue(reported, key);
+    return Array.isArray(value) ? value : [];
   };
   const unchecked = listed('build.unchecked').map(String);
   const unchanged = listed('build.unchanged').map(String);

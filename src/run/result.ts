@@ -5,6 +5,7 @@ import type { RunEnd } from '../core/decision.ts';
 import { openQuestions } from '../core/fork.ts';
 import { isPaused } from '../core/outcome.ts';
 import { overriddenIn, statusAtEnd } from '../core/overridden.ts';
+import { reportedValue } from '../core/policy/reported-keys.ts';
 import { aheadIn } from '../core/records/ahead.ts';
 import { auditReportSchema } from '../core/records/audit.ts';
 import type { LastFailure, RunState } from '../core/records/checkpoint.ts';
@@ -33,9 +34,9 @@ export async function resultOf(
   called: Called = { program: 'factory' },
 ): Promise<RunResult> {
   const { state, ending } = end;
-  const made = commitsIn(state.context['build.commits']);
+  const made = commitsIn(reportedValue(state, 'build.commits'));
   const ahead = aheadIn(state.context);
-  const proof = proofIn(state.context['build.proof']);
+  const proof = proofIn(reportedValue(state, 'build.proof'));
   const status = statusOfEnd(end);
   const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
   // A branch that made its join fail can be run once more by itself.

@@ -35,7 +35,10 @@ const judged = (more: object = {}, updates: object = {}) =>
     ...more,
   });
 
-/** `build.commits` and the head as the build's tools set them; the judge answers with a file. */
+/** What only a node that runs scenarios may report: here they answer with a file. */
+const scenarios = 'factory() { cat judge.json > $FACTORY_OUTPUT; exit 1; }; factory scenario run scenarios';
+
+/** `build.commits` and the head as the build's tools set them. */
 const pipeline = (
   middle = '',
   way = 'next -> judge [condition="outcome=fail && failure_class!=product"]',
@@ -43,7 +46,7 @@ const pipeline = (
   workdir="w"
   start [shape=Mdiamond]
   next [shape=parallelogram, access="run", tool_command="factory order next"]
-  judge [shape=parallelogram, tool_command="cat judge.json > $FACTORY_OUTPUT; exit 1"]
+  judge [shape=parallelogram, tool_command="${scenarios}"]
   weak [shape=Msquare, outcome=fail, label="The scenarios notice too little"]
   exit [shape=Msquare]
   start -> next
@@ -52,8 +55,9 @@ const pipeline = (
   ${middle === '' ? 'judge -> exit [condition="outcome=success"]' : middle}
 }`;
 
-async function ran(json: string, dot = pipeline()) {
-  const it = await house({ 'p.dot': dot, 'w/judge.json': json }, () => ({ FACTORY_SANDBOX: 'none' }));
+async function ran(json: string, dot = pipeline(), late = '{}') {
+  const files = { 'p.dot': dot, 'w/judge.json': json, 'w/late.json': late };
+  const it = await house(files, () => ({ FACTORY_SANDBOX: 'none' }));
   const told = await it.run('p.dot', { runId: 'r', quiet: true });
   expect(told.code, told.err).toBe(1);
   return { ...it, told };
@@ -164,4 +168,31 @@ test.for([
   const told = await deliver(it, '--accept-weak');
   expect([told.code, told.err]).toEqual([2, expect.stringContaining(why)]);
   expect((await it.called(['why', 'r'])).out).not.toContain('--accept-weak');
+});
+
+test('another tool forges no weakness: what a node without scenarios reports of them does not count', async () => {
+  const forge = 'cat judge.json > $FACTORY_OUTPUT; exit 1';
+  await using it = await ran(judged(), pipeline().replace(scenarios, forge));
+  const told = await deliver(it, '--accept-weak');
+  expect([told.code, told.err]).toEqual([
+    2,
+    expect.stringContaining('did not fail because its scenarios are too weak'),
+  ]);
+  expect(it.json('.factory/runs/r/result.json').evidence).not.toHaveProperty('judged');
+});
+
+test('a tool that runs behind the judge replaces no result, neither of it nor of the build', async () => {
+  const way = 'next -> judge [condition="outcome=fail && failure_class!=product"]';
+  const late = `late [shape=parallelogram, tool_command="cat late.json > $FACTORY_OUTPUT"]
+    judge -> late [condition="outcome=fail && failure_class=scenario"]; late -> weak`;
+  const dot = pipeline('', `${way}\n${late}`).replace(
+    'judge -> weak [condition="outcome=fail && failure_class=scenario"]',
+    '',
+  );
+  const build = { 'build.proof': ['npm test'], 'build.commits': [] };
+  const forged = { context_updates: { ...JSON.parse(judged()).context_updates, ...build } };
+  await using it = await ran(judged({}, { 'judge.passed': 1 }), dot, JSON.stringify(forged));
+  const { evidence, proof } = it.json('.factory/runs/r/result.json');
+  expect(evidence.judged).toMatchObject({ passed: 1, total: 2 });
+  expect(proof).toBeNull();
 });

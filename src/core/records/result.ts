@@ -216,7 +216,9 @@ const evidenceSchema = once(() =>
           .describe('How many mutants of the product they noticed: docs/strength.md; absent if not measured'),
       })
       .exactOptional()
-      .describe('Scenarios of the latest `factory scenario`, if a tool reported them'),
+      .describe(
+        'Scenarios of the latest `factory scenario run` that ended the command of a tool which saw the holdout',
+      ),
     unjudged: z
       .string()
       .exactOptional()

@@ -288,6 +288,13 @@ export const isReadOnly = ({ allowed_write_paths: paths }: Partial<NodeSettings>
 export const mayReadHoldout = ({ settings }: { readonly settings: NodeSettings }): boolean =>
   (Object.keys(holdoutAttribute) as (keyof typeof holdoutAttribute)[]).some((key) => settings[key]);
 
+/** Whether the holdout is in the workspace while a tool runs, if the run has one. Tools with `access` do not see it by default: they
+ *  record, compare and restore the part of the workspace that the builder may see. */
+export const toolSeesHoldout = ({
+  sees_holdout: sees,
+  access,
+}: Pick<NodeSettings, 'sees_holdout' | 'access'>): boolean => sees ?? access === undefined;
+
 /** Whether it did when these attributes were recorded: a changed pipeline may have others. */
 export const couldReadHoldout = (recorded: Readonly<Record<string, string>>): boolean =>
   Object.keys(holdoutAttribute).some((key) => /^\s*(?:1|t|true)\s*$/i.test(own(recorded, key) ?? ''));
