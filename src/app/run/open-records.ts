@@ -20,6 +20,7 @@ import { openRunJournal, type RunJournal } from '../../run/run-journal.ts';
 import type { ViewFile } from '../../run/view-file.ts';
 import type { Snapshots } from '../../workspace/snapshot.ts';
 import { storedGraph } from '../read-pipeline.ts';
+import type { TraceExporter } from '../traces/exporter.ts';
 import type { Host } from '../types.ts';
 import { openRunBudget } from './budget.ts';
 import type { LoadedRun } from './own-run.ts';
@@ -55,8 +56,12 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
   const { store } = run.snapshots;
   const options = { runId: manifest.run_id, epoch: lock.epoch };
   const written = await openRunJournal(runDir, options, recorded.history, () => store.flush());
+  const traces = await tracesOfRun(run);
   const journal: Run['journal'] = {
-    note: (line) => written.note(line),
+    note: (line) => {
+      written.note(line);
+      traces?.add(line);
+    },
     mark: () => written.mark(),
     viewed: () => written.viewed(),
     commit: async (line, before, view) => {
@@ -67,15 +72,35 @@ export async function journalOfRun(run: LoadedRun & { readonly snapshots: Snapsh
           `the lock of run ${manifest.run_id} is gone: ${locks} was removed or taken over; this process stops`,
         );
       }
-      return written.commit(line, before, view);
+      const state = await written.commit(line, before, view);
+      traces?.add(line);
+      return state;
     },
   };
   const asks = agentNodes(task.terms.graph).length > 0;
   const exchanges = asks ? exchangeLog(store, (line) => written.note(line)) : undefined;
   return {
     value: { journal, exchanges, past: pastOfRun(run), visits: () => written.visits() },
-    close: () => written.close(),
+    close: async () => {
+      if (traces !== undefined) sendLast(traces, run.host);
+      await written.close();
+    },
   };
+}
+
+/** Loaded only where the environment names a collector. */
+async function tracesOfRun({ recorded, manifest, host }: LoadedRun): Promise<TraceExporter | undefined> {
+  const named = Object.keys(host.env).some((name) => /^OTEL_EXPORTER_OTLP_(?:TRACES_)?ENDPOINT$/.test(name));
+  if (!named) return undefined;
+  const { openTraceExporter } = await import('../traces/exporter.ts');
+  return openTraceExporter(manifest, recorded.history.lines, host);
+}
+
+/** A collector that is slow does not delay the result. */
+function sendLast(traces: TraceExporter, { atLast }: Host): void {
+  const send = () => traces.close();
+  if (atLast === undefined) void send();
+  else atLast(send);
 }
 
 /** What prompts say of the run: without the names of the runs whose texts its journal may have. */

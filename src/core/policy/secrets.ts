@@ -114,7 +114,7 @@ function wholeTexts(value: string): readonly string[] {
   if (fields !== undefined) return [text, ...fields];
   const pair = /^[^\s:@/]+:(\S+)$/.exec(text)?.[1] ?? '';
   const isPart = (word: string) => isLong(word) && urlsIn(word).length === 0;
-  return [text, pair, ...text.split(/[\s,;=]+/).filter(isPart)];
+  return [text, pair, ...text.split(/(?:[\s,;=]|%20)+/).filter(isPart)];
 }
 
 const isLong = (part: string): boolean => part.length >= shortestPart;
@@ -167,12 +167,15 @@ const countOrSwitch = /^(?:[\d_.,]*[km]?|true|false|yes|no|on|off)$/i;
 /** Variables of the engine that hold secrets: what signs notices, and the address of the queue with its password. */
 const ownSecret = /^FACTORY_(?:NOTIFY_SECRET|DB)$/;
 
+/** What a collector of traces is sent with each request: usually a key. */
+const traceHeaders = /^OTEL_EXPORTER_OTLP_(?:[A-Z]+_)?HEADERS$/;
+
 /** Whether the engine set a variable of this name, or reads it as a setting. */
 const isOwnName = (name: string): boolean => ownName.test(name) && !ownSecret.test(name);
 
 /** Whether a name says that the value is a secret. */
 function saysSecret(name: string, value: string): boolean {
-  if (ownSecret.test(name)) return true;
+  if (ownSecret.test(name) || traceHeaders.test(name)) return true;
   if (/^(?:OLD)?PWD$/i.test(name) || (ofNpm.test(name) && !npmCredential.test(name))) return false;
   const words = wordsOf(name);
   if (words.some((word, at) => secretWord.test(word) || (word === 'PW' && !isPrefix(words, at)))) return true;

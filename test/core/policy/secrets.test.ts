@@ -43,6 +43,12 @@ const secret: readonly (readonly [name: string, value: string, ...mask: string[]
   ['AWS_ACCESS_KEY_ID', 'AKIAABCDEFGHIJKLMNOP', 'AKIAABCDEFGHIJKLMNOP'],
   ['SESSION_COOKIE', 'sid=0123456789abcdef01', 'sid=0123456789abcdef01', '0123456789abcdef01'],
   ['AUTHORIZATION', 'Bearer 0123456789abcdef01', 'Bearer 0123456789abcdef01', '0123456789abcdef01'],
+  [
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'authorization=Bearer%200123456789abcdef01,x-team=a',
+    'authorization=Bearer%200123456789abcdef01,x-team=a',
+    '0123456789abcdef01',
+  ],
   ['HTTP_AUTH', 'admin:hunter2hunter2', 'admin:hunter2hunter2', 'hunter2hunter2'],
   ['API_KEYS', '0123456789abcdef01,f', '0123456789abcdef01,f', '0123456789abcdef01'],
   [

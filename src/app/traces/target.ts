@@ -1,0 +1,66 @@
+/** Where spans are sent, by the variables of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). Pure. */
+import type { Environment } from '../../core/contracts/process.ts';
+
+export type TraceTarget = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Attributes of the resource that all spans belong to. */
+  readonly resource: Readonly<Record<string, string>>;
+};
+
+const defaultTimeoutMs = 10_000;
+
+const wordIn = (env: Environment, name: string): string | undefined => env[name]?.trim() || undefined;
+
+/** Undefined if no endpoint is set, or if traces are switched off; `why`: nothing can be sent there. */
+export function traceTarget(env: Environment): TraceTarget | { readonly why: string } | undefined {
+  const own = (name: string): string | undefined =>
+    wordIn(env, `OTEL_EXPORTER_OTLP_TRACES_${name}`) ?? wordIn(env, `OTEL_EXPORTER_OTLP_${name}`);
+  const exporter = wordIn(env, 'OTEL_TRACES_EXPORTER');
+  const isOff = wordIn(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || exporter === 'none';
+  const url = isOff ? undefined : endpointIn(env);
+  if (url === undefined) return undefined;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    return { why: 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address' };
+  if (own('PROTOCOL') === 'grpc')
+    return { why: 'OTEL_EXPORTER_OTLP_PROTOCOL is grpc: only http/json is supported' };
+  const timeout = Number(own('TIMEOUT') ?? defaultTimeoutMs);
+  return {
+    url,
+    headers: pairsIn(own('HEADERS')),
+    timeoutMs: timeout > 0 ? timeout : defaultTimeoutMs,
+    resource: {
+      ...pairsIn(wordIn(env, 'OTEL_RESOURCE_ATTRIBUTES')),
+      'service.name':
+        wordIn(env, 'OTEL_SERVICE_NAME') ??
+        pairsIn(wordIn(env, 'OTEL_RESOURCE_ATTRIBUTES'))['service.name'] ??
+        'factory',
+    },
+  };
+}
+
+/** The endpoint of traces is used unchanged; the general one is the base of its path. */
+function endpointIn(env: Environment): string | undefined {
+  const [traces, base] = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'].map((name) =>
+    wordIn(env, name),
+  );
+  return traces ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+}
+
+/** `a=1,b=2`, percent-encoded. */
+function pairsIn(text: string | undefined): Record<string, string> {
+  const pairs = (text ?? '').split(',').flatMap((pair): [string, string][] => {
+    const at = pair.indexOf('=');
+    return at < 1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
