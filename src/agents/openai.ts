@@ -4,6 +4,7 @@ import { sumOfUsages, type Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask, ExchangeItem } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { ModelServer, ServerAccess } from '../core/model-server.ts';
 import { masker } from '../core/policy/mask.ts';
 import { sha256 } from '../core/sha256.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
@@ -14,20 +15,20 @@ import { type KnownServer, refusedBefore } from './openai/known.ts';
 import type { Request } from './openai/request.ts';
 import { inOneTurn } from './openai/session.ts';
 import {
+  accessProblem,
   hiddenIn,
-  keyProblem,
   needsPromptAlone,
   openaiDefaults,
   readOpenaiSettings,
+  serverWords,
   showURL,
 } from './openai/settings.ts';
 import { earlierTurns, keepTurns, lostByLength } from './openai/thread.ts';
 import { type Watch, watchCall } from './openai/watch.ts';
 
 export type OpenaiOptions = {
-  readonly apiKey: string;
-  /** Default `https://api.openai.com/v1`. */
-  readonly baseURL?: string;
+  readonly server: ModelServer;
+  readonly access: ServerAccess;
   /** The node's `llm_model` overrides it. */
   readonly model: string;
   /** Reasoning effort; the node's `reasoning_effort` overrides it. Not sent when neither is given. */
@@ -54,17 +55,15 @@ export type OpenaiOptions = {
 
 /** The agent. No message of its reports carries the key. It rejects only where the engine's `run` and `keep` do. */
 export function openaiAgent(options: OpenaiOptions): Agent {
-  const settings = { ...openaiDefaults, ...options, apiKey: options.apiKey.trim() };
-  const shown = showURL(settings.baseURL);
+  const settings = { ...openaiDefaults, ...options };
+  const { server, access } = options;
+  const shown = showURL(server.baseURL);
   const known: KnownServer = { refused: new Map() };
-  // A shorter word is a placeholder for a local server, and may be part of any text.
-  const key =
-    settings.apiKey.length < 6 ? [] : [settings.apiKey, JSON.stringify(settings.apiKey).slice(1, -1)];
-  const holder = sha256(settings.apiKey);
-  const mask = masker([...key, ...hiddenIn(settings.baseURL)]);
+  const holder = sha256(access.apiKey);
+  const mask = maskFor(server, access);
   return {
     name: 'openai',
-    describe: `openai ${settings.model} at ${shown}${options.effort === undefined ? '' : `, effort ${options.effort}`}`,
+    describe: serverWords(server, settings.model, options.effort),
     threads: true,
     answersAlone: (settings) => needsPromptAlone('openai', settings),
     modelFor: (task) => task.model ?? settings.model,
@@ -92,9 +91,10 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   };
 
   async function call(task: AgentTask, watch: Watch, ledger: Ledger): Promise<AgentReport> {
-    const problem = keyProblem(settings.apiKey);
+    const problem = accessProblem(server, access);
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
-    const { api, loop } = readOpenaiSettings(task);
+    const { api: ofNode, loop } = readOpenaiSettings(task);
+    const api = ofNode === 'auto' ? server.api : ofNode;
     const talked = earlierTurns(task);
     if ('report' in talked) return talked.report;
     const earlier = talked.turns.length === 0 ? {} : { earlier: talked.turns };
@@ -112,7 +112,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
 }
 
 type Settings = OpenaiOptions &
-  Pick<Request, 'baseURL' | 'idleMs' | 'maxAnswerBytes' | 'maxRetries' | 'maxWaitMs' | 'firstRetryMs'> &
+  Pick<Request, 'idleMs' | 'maxAnswerBytes' | 'maxRetries' | 'maxWaitMs' | 'firstRetryMs'> &
   Pick<Request, 'pollMs' | 'pollDeadlineMs'> & { readonly maxOutputTokens: number };
 
 /** What a task asks of the server, before any talk. */
@@ -139,6 +139,16 @@ function requestFor(
       : { waits: (wait) => task.waits?.({ ...wait, reason: mask(wait.reason) }) }),
     ...(task.record === undefined ? {} : { record: (item) => task.record?.(masked(item, mask)) }),
   };
+}
+
+/** Masks what requests to a server carry of secrets. */
+function maskFor({ baseURL }: ModelServer, { hidden }: ServerAccess): (text: string) => string {
+  // A shorter word is a placeholder for a local server, and may be part of any text.
+  const secrets = hidden.filter((text) => text.length >= 6);
+  return masker([
+    ...secrets.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]),
+    ...hiddenIn(baseURL),
+  ]);
 }
 
 /** One prompt and its answer. */

@@ -136,7 +136,9 @@ test.for<[Partial<AgentRequest>, string, string]>([
   ],
   [{ env: { ...key, FACTORY_MODEL: 'b' }, model: 'a' }, 'a', 'https://api.openai.com/v1'],
 ])('model and base URL of %j', ([request, model, baseURL]) => {
-  expect(chooseAgent({ env: {}, ...request })).toMatchObject({ plan: { name: 'openai', model, baseURL } });
+  expect(chooseAgent({ env: {}, ...request })).toMatchObject({
+    plan: { name: 'openai', model, server: { baseURL } },
+  });
 });
 
 test.for<[Partial<AgentRequest>, string | undefined]>([

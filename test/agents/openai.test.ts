@@ -1,12 +1,11 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { openaiAgent } from '../../src/agents/openai.ts';
 import type { AgentReport } from '../../src/core/contracts/agent.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { handClock } from '../support/clock.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 import { keepsTheAgentContract, taskFor, wellFormed } from './contract.ts';
-import { agentAt, apiKey, never, tell } from './openai/tell.ts';
+import { agentAt, apiKey, never, openaiAt, tell } from './openai/tell.ts';
 
 keepsTheAgentContract('openai', async () => {
   const fine = await startModelServer(() => ({ text: 'all done' }));
@@ -102,8 +101,8 @@ test('a schema is sent under a name that the API takes', async () => {
 
 test('the agent says which model answers where, without what a URL may hide', async () => {
   const clock = handClock();
-  expect(openaiAgent({ apiKey, model: 'm', clock }).describe).toBe('openai m at https://api.openai.com/v1');
-  const odd = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://u:secret@h:1/v1/?k=${apiKey}` });
+  expect(openaiAt({ model: 'm', clock }).describe).toBe('openai m at https://api.openai.com/v1');
+  const odd = openaiAt({ model: 'm', clock, baseURL: `http://u:secret@h:1/v1/?k=${apiKey}` });
   expect(odd.describe).toBe('openai m at http://h:1/v1');
 });
 
@@ -298,7 +297,7 @@ test('an unreachable server is infra and names the address', async () => {
   const port = typeof address === 'object' ? address?.port : undefined;
   await new Promise((resolve) => closed.close(resolve));
   const clock = handClock();
-  const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: `http://127.0.0.1:${port}/v1` });
+  const agent = openaiAt({ model: 'm', clock, baseURL: `http://127.0.0.1:${port}/v1` });
   const report = wellFormed(await agent.work(taskFor(), never()));
   expect(report).toMatchObject({ kind: 'failed', class: 'infra', model: 'api' });
   expect(report.kind === 'failed' && report.reason).toMatch(
@@ -310,7 +309,7 @@ test('an unreachable server is infra and names the address', async () => {
 
 test('an address that no server can have is no outage', async () => {
   const clock = handClock();
-  const agent = openaiAgent({ apiKey, model: 'm', clock, baseURL: 'http://127.0.0.1:9/v1' });
+  const agent = openaiAt({ model: 'm', clock, baseURL: 'http://127.0.0.1:9/v1' });
   const report = wellFormed(await agent.work(taskFor(), never()));
   expect(report).toMatchObject({ class: 'infra', reason: expect.stringContaining('bad port') });
   expect(report).not.toHaveProperty('park');
@@ -474,7 +473,7 @@ test.for(['responses', 'chat'])(
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo; // listening on a port, so it is no pipe's name
     const baseURL = `http://127.0.0.1:${port}/v1`;
-    const agent = openaiAgent({ apiKey, baseURL, model: 'gpt-test', clock: realClock });
+    const agent = openaiAt({ baseURL, model: 'gpt-test', clock: realClock });
     const report = await agent.work(taskFor({ timeoutMs: 300, attributes: { 'openai.api': api } }), never());
     expect(report).toMatchObject({ kind: 'failed', class: 'timeout' });
     server.close();

@@ -1,12 +1,13 @@
 /** One prompt to its answer, over whichever API the server has: asked again without what it refuses, and once with more
  *  room when the answer does not fit. */
 import type { AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
+import type { ServerApi } from '../../core/model-server.ts';
 import type { ModelResponse } from './answer.ts';
 import { askChat } from './chat.ts';
 import { type KnownServer, learnedRefusals, sentParts } from './known.ts';
 import type { RefusedParts, Request } from './request.ts';
 import { askResponses } from './responses.ts';
-import { type Api, mostOutputTokens } from './settings.ts';
+import { mostOutputTokens } from './settings.ts';
 import type { Watch } from './watch.ts';
 
 export type ModelAnswer = Extract<ModelResponse, { kind: 'answer' }>;
@@ -23,7 +24,7 @@ export type AskResult =
 export type AskDeps = {
   readonly task: AgentTask;
   readonly watch: Watch;
-  readonly api: Api;
+  readonly api: ServerApi;
   /** What calls of this agent have learned about the server. */
   readonly known: KnownServer;
   /** What the server has refused during this task, or before. */

@@ -1,9 +1,11 @@
 /** What went wrong with a model call, in the words of a report. */
 import type { FailedReport } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
+import type { ModelServer } from '../../core/model-server.ts';
 import type { Park } from '../../core/outcome.ts';
 import { isDown, waitNamed } from '../program/failure.ts';
 import type { Part } from './request.ts';
+import { baseUrlWords } from './settings.ts';
 
 /** An answer, or one event of it, is larger than `maxAnswerBytes` allows. */
 export class TooLarge extends Error {}
@@ -32,6 +34,7 @@ export type RequestFailure = {
 
 export type FailureFacts = {
   readonly model: string;
+  readonly server: ModelServer;
   /** The base URL as it may be shown. */
   readonly shown: string;
   readonly clock: Clock;
@@ -170,20 +173,20 @@ function troubleBy(
   message: string,
   facts: FailureFacts,
 ): RequestFailure | undefined {
-  const { model, shown } = facts;
+  const { model, shown, server } = facts;
   if (unpaid.test(code) || status === 402) {
     const reason = `the quota of the key at ${shown} is used up (${message}): check its plan and billing`;
     return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
   }
   if (status === 401 || status === 403 || code === 'invalid_api_key')
     return config(
-      `the key was refused by ${shown} (${message}): set OPENAI_API_KEY to a key that may use "${model}" there`,
+      `the key was refused by ${shown} (${message}): set ${server.keyVariable ?? 'a key for it'} to a key that may use "${model}" there`,
       'auth',
     );
   if (status === 404 || code === 'model_not_found')
     return config(
       `model "${model}" was not found at ${shown} (${message}): check the name (llm_model, --model, FACTORY_MODEL) ` +
-        'and OPENAI_BASE_URL',
+        `and ${baseUrlWords(server)}`,
     );
   if (status === 429 || /^rate_limit_(?:exceeded|error)$/.test(code) || /rate limit/i.test(message))
     return limited(message, facts);

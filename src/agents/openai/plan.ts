@@ -1,22 +1,23 @@
 /** Plans the agent openai: its model, its server and its patience, from flags and environment. */
 import type { Environment } from '../../core/contracts/process.ts';
+import { accessTo, openaiServer } from '../../core/model-server.ts';
 import { nearest } from '../../core/nearest.ts';
 import { efforts } from '../../core/settings/node.ts';
 import { durationMs } from '../../core/settings/types.ts';
 import { type AgentKind, type AgentProblem, agentProblem, modelFlags, wordOf } from '../plan.ts';
-import { keyProblem, openaiDefaults, showURL } from './settings.ts';
+import { accessProblem, openaiDefaults, serverWords } from './settings.ts';
 
 export const planOpenai: AgentKind['plan'] = (request, chosenBy) => {
   const { env, temperature } = request;
-  const key = keyProblem(env['OPENAI_API_KEY'] ?? '');
+  const server = openaiServer(env);
+  const key = accessProblem(server, accessTo(server, env));
   if (key !== undefined)
     return agentProblem(
       'agent-key',
       `${chosenBy} asks for the agent "openai": ${key}`,
       'set OPENAI_API_KEY to a key of the model API, or choose another agent',
     );
-  const baseURL = wordOf(env['OPENAI_BASE_URL']) ?? openaiDefaults.baseURL;
-  const url = urlProblem(baseURL);
+  const url = urlProblem(server.baseURL);
   if (url !== undefined)
     return agentProblem(
       'agent-base-url',
@@ -32,17 +33,16 @@ export const planOpenai: AgentKind['plan'] = (request, chosenBy) => {
   const waits = pollWaits(env);
   if ('problem' in waits) return waits;
   const settings = {
-    ...{ model, baseURL, ...waits },
+    ...{ model, server, ...waits },
     ...(effort === undefined ? {} : { effort }),
     ...(temperature === undefined ? {} : { temperature }),
   };
   return {
     ...settings,
-    describe: `openai ${model} at ${showURL(baseURL)}${effort === undefined ? '' : `, effort ${effort}`}`,
+    describe: serverWords(server, model, effort),
     create: async (deps) => {
       const { openaiAgent } = await import('../openai.ts');
-      const apiKey = wordOf(deps.env['OPENAI_API_KEY']) ?? '';
-      return openaiAgent({ ...settings, apiKey, clock: deps.clock });
+      return openaiAgent({ ...settings, access: accessTo(server, deps.env), clock: deps.clock });
     },
   };
 };

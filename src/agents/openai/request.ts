@@ -2,11 +2,12 @@
 import type { CallWait, ExchangeItem } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { ModelServer, ServerAccess } from '../../core/model-server.ts';
 
 /** One prompt for one token budget, and the limits of its exchange. */
 export type Request = {
-  readonly apiKey: string;
-  readonly baseURL: string;
+  readonly server: ModelServer;
+  readonly access: ServerAccess;
   /** The base URL without user, password and query, for messages. */
   readonly shown: string;
   readonly model: string;

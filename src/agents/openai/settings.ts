@@ -1,6 +1,12 @@
 /** What a node's attributes say about how the model works: one answer, or a loop with tools, and within which limits.
  *  Their values have been checked with the pipeline. Pure. */
 import { type AgentTask, toolNames } from '../../core/contracts/agent.ts';
+import {
+  type ModelServer,
+  type ServerAccess,
+  type ServerApi,
+  variablesToAsk,
+} from '../../core/model-server.ts';
 import type { ToolScope } from '../../core/policy/tool-paths.ts';
 import { isReadOnly, type NodeSettings } from '../../core/settings/node.ts';
 import {
@@ -34,8 +40,6 @@ type OpenAiAttributes = NodeSettings &
   Settings<typeof openaiAttributes> &
   Pick<Settings<typeof codexAttributes>, 'codex.block_read_paths'>;
 
-export type Api = 'auto' | 'responses' | 'chat';
-
 export type Loop = {
   readonly tools: readonly string[];
   /** False where the last text is the answer: the node keeps it in a file, or asks for a schema. */
@@ -53,9 +57,9 @@ export type Loop = {
 /** Hidden from every agent unless the node allows it. */
 const scenarios = 'scripts/scenarios/';
 
-/** `loop` is undefined where the model gets no tools. */
+/** `api` is `auto` where the node leaves it to the server; `loop` is undefined where the model gets no tools. */
 export function readOpenaiSettings(task: Pick<AgentTask, 'settings' | 'schema' | 'uncounted'>): {
-  readonly api: Api;
+  readonly api: ServerApi;
   readonly loop: Loop | undefined;
 } {
   const values: Partial<OpenAiAttributes> = task.settings;
@@ -87,13 +91,12 @@ export const needsPromptAlone = (names: string, settings: Partial<NodeSettings>)
   names.split(',').every((name) => name.trim() === 'openai') &&
   readOpenaiSettings({ settings }).loop === undefined;
 
-/* Default settings, and what a key and a base URL look like: all that choosing this agent needs of it. */
+/* Default settings, and what a server, its key and its address look like: all that choosing this agent needs of it. */
 
 /** The largest token budget of an answer: models whose limit is 65,536 would refuse a full doubling. */
 export const mostOutputTokens = 65_000;
 
 export const openaiDefaults = {
-  baseURL: 'https://api.openai.com/v1',
   model: 'gpt-5.2',
   maxOutputTokens: 64_000,
   mostOutputTokens,
@@ -106,14 +109,28 @@ export const openaiDefaults = {
   firstRetryMs: 500,
 } as const;
 
-/** Why this cannot be a key, or undefined; says nothing of the key itself. */
-export function keyProblem(apiKey: string): string | undefined {
-  const key = apiKey.trim();
-  if (key === '') return 'there is no key: set OPENAI_API_KEY';
-  if (!/^[\x21-\x7e]+$/.test(key))
-    return 'OPENAI_API_KEY has characters that no key has: blanks, line ends or letters beyond ASCII';
-  return undefined;
+/** Why a server cannot be asked with these secrets, or undefined; says nothing of their values. */
+export function accessProblem(server: ModelServer, access: ServerAccess): string | undefined {
+  const { keyVariable } = server;
+  const key = access.apiKey.trim();
+  if (keyVariable !== undefined && key === '') return `there is no key: set ${keyVariable}`;
+  if (!/^[\x21-\x7e]*$/.test(key))
+    return `${keyVariable} has characters that no key has: blanks, line ends or letters beyond ASCII`;
+  const odd = Object.entries(access.headers).find(([, value]) => !/^[\x20-\x7e]+$/.test(value));
+  if (odd === undefined) return undefined;
+  const names = variablesToAsk({ keyVariable: undefined, headers: { value: server.headers[odd[0]] ?? '' } });
+  return `the header ${odd[0]} has no value that can be sent: set ${names.join(' and ')}`;
 }
+
+/** A server with the model that it is asked for, in words. */
+export const serverWords = (server: ModelServer, model: string, effort: string | undefined): string =>
+  `openai ${model} at ${showURL(server.baseURL)}${server.provider === 'openai' ? '' : ` (${server.provider})`}${
+    effort === undefined ? '' : `, effort ${effort}`
+  }`;
+
+/** Where the address of a server is set. */
+export const baseUrlWords = ({ provider }: ModelServer): string =>
+  provider === 'openai' ? 'OPENAI_BASE_URL' : `base_url of the provider "${provider}"`;
 
 /** A base URL for messages: without user, password and query. */
 export function showURL(baseURL: string): string {

@@ -2,9 +2,11 @@
  *  place of events or errors into the form that the SDK reads. */
 import type { ClientOptions, OpenAI } from 'openai';
 import { mostGivenLevels, parseJson } from '../../core/json.ts';
+import type { ModelServer } from '../../core/model-server.ts';
 import { type Arrived, failedResponse, type ModelResponse, responseTooLarge } from './answer.ts';
 import { NotTheApi, pageIn, requestFailure, rootCause, TooLarge, webPage } from './failure.ts';
 import type { Request } from './request.ts';
+import { baseUrlWords } from './settings.ts';
 import type { Watch } from './watch.ts';
 
 /** Milliseconds: the longest that a timer of Node takes. */
@@ -60,14 +62,22 @@ export async function connect(request: Request): Promise<OpenAI> {
 }
 
 function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, stream: boolean): OpenAI {
+  const { server, access } = request;
   // The query of a base URL belongs after the path of each request.
-  const url = new URL(request.baseURL);
+  const url = new URL(server.baseURL);
   const defaultQuery = Object.fromEntries(url.searchParams);
   url.search = '';
   url.hash = '';
   return new Client({
-    apiKey: request.apiKey,
+    // The SDK insists on a key; without one the header is left out.
+    apiKey: access.apiKey === '' ? 'none' : access.apiKey,
     adminAPIKey: null,
+    ...(server.provider === 'openai' ? {} : { organization: null, project: null }),
+    defaultHeaders: {
+      ...(server.provider === 'openai' ? {} : withoutHeadersOfOpenai()),
+      ...(access.apiKey === '' ? { authorization: null } : {}),
+      ...access.headers,
+    },
     baseURL: url.href,
     defaultQuery,
     // The SDK would wait for its retries on the real clock, as long as the server asks for, whatever aborts.
@@ -79,10 +89,19 @@ function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, s
     fetch: async (input, init) => {
       const response = await globalThis.fetch(input, init);
       heard();
-      return readable(response, { heard, stream, limit: eventLimit(request) });
+      return readable(response, { server, heard, stream, limit: eventLimit(request) });
     },
   });
 }
+
+/** The SDK reads headers for OpenAI from a variable: they are no other provider's to see. */
+const withoutHeadersOfOpenai = (): Readonly<Record<string, null>> =>
+  Object.fromEntries(
+    (process.env['OPENAI_CUSTOM_HEADERS'] ?? '')
+      .split('\n')
+      .filter((line) => line.includes(':'))
+      .map((line) => [line.slice(0, line.indexOf(':')).trim(), null]),
+  );
 
 /** Bytes of the longest event, or of a body of another kind. */
 const eventLimit = ({ maxAnswerBytes }: Request): number => maxAnswerBytes + 1024 * 1024;
@@ -106,7 +125,17 @@ function withoutTimeouts(): NonNullable<ClientOptions['fetchOptions']> {
 /** The response as the SDK can read it; `heard` is called with every chunk of its body. */
 async function readable(
   response: Response,
-  { heard, stream, limit }: { readonly heard: () => void; readonly stream: boolean; readonly limit: number },
+  {
+    server,
+    heard,
+    stream,
+    limit,
+  }: {
+    readonly server: ModelServer;
+    readonly heard: () => void;
+    readonly stream: boolean;
+    readonly limit: number;
+  },
 ): Promise<Response> {
   const { status, headers, body } = response;
   if (body === null) return response;
@@ -120,7 +149,7 @@ async function readable(
   if (typeof value !== 'object' || value === null) {
     const what = pageIn(text, type) ?? (type || 'no content type');
     throw new NotTheApi(
-      `answered with ${what}, which is no answer of the API (if it stays so: OPENAI_BASE_URL)`,
+      `answered with ${what}, which is no answer of the API (if it stays so: ${baseUrlWords(server)})`,
     );
   }
   // Some servers do not stream: their whole answer becomes the only event. It is paid for.
