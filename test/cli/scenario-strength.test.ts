@@ -127,6 +127,27 @@ test.for<[string, Readonly<Record<string, string>>, Flags, number, RegExp]>([
     1,
     /strength undecided: nothing notices when the mutated files are empty, .*--build\n0 killed, (\d+) survived \(\1 in files/,
   ],
+  [
+    'a scenario notices that a file was touched',
+    { 's/a_scenario.sh': `${asksSum}[ "$(wc -l <add.mjs)" -eq 1 ] || exit 1\n` },
+    {},
+    1,
+    /strength undecided: the product passes, but not when add.mjs has one more empty line at the end: a_scenario.sh: exit/,
+  ],
+  [
+    'the build notices that a file was touched',
+    {},
+    { build: 'test $(wc -l <add.mjs) -eq 1' },
+    1,
+    /strength undecided: the product passes, but not when add.mjs has .*: the build fails: exit code 1;/,
+  ],
+  [
+    'the build refuses what runs',
+    {},
+    { build: `test "$(head -n 1 add.mjs)" = '${sum.trim()}'` },
+    1,
+    /strength undecided: (\d+) of \1 mutants could not be built, more than a third, .* --build does \(test /,
+  ],
 ])('where %s, the exit code and the words say so', async ([_, files, flags, code, words]) => {
   await using it = await project({ 'app/add.mjs': sum, 's/a_scenario.sh': asksSum, ...files });
   const told = await measure(it, flags);

@@ -1,16 +1,15 @@
-/** The files of a copy of the product that a scenario is shown: all, some of them emptied, one changed, or none. */
+/** The files of a copy of the product that a scenario is shown: all, some of them emptied or changed, or none. */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, lstat, mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-/** `whole`: as they are. A list: slash paths of files that are emptied. `none`: an empty folder. Or one file with another text. */
-export type ShownFiles = 'whole' | 'none' | readonly string[] | ChangedFile;
+/** `whole`: as they are. A list: slash paths of files that are emptied. `none`: an empty folder. Or files with other texts. */
+export type ShownFiles = 'whole' | 'none' | readonly string[] | ChangedTexts;
 
-export type ChangedFile = {
-  /** A slash path. */
-  readonly path: string;
-  readonly text: string;
-  /** Milliseconds of the newest other file: what is made of this one must look outdated. */
+export type ChangedTexts = {
+  /** By slash paths. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Milliseconds of the newest other file: what is made of these must look outdated. */
   readonly newerThan: number;
 };
 
@@ -26,12 +25,14 @@ export async function placeProduct(
   }
   await copy();
   if (shown === 'whole') return;
-  if ('path' in shown) {
-    const file = join(app, shown.path);
-    await rewrite(file, shown.text);
-    const seconds = shown.newerThan / 1000 + 1;
-    if ((await lstat(file)).mtimeMs <= shown.newerThan) await utimes(file, seconds, seconds);
-  } else for (const path of shown) await rewrite(join(app, path), '');
+  if ('texts' in shown)
+    for (const [path, text] of shown.texts) {
+      const file = join(app, path);
+      await rewrite(file, text);
+      const seconds = shown.newerThan / 1000 + 1;
+      if ((await lstat(file)).mtimeMs <= shown.newerThan) await utimes(file, seconds, seconds);
+    }
+  else for (const path of shown) await rewrite(join(app, path), '');
 }
 
 async function rewrite(file: string, text: string): Promise<void> {

@@ -5,11 +5,13 @@ import { pooled } from '../pooled.ts';
 import type { StrengthCache } from './cache.ts';
 import {
   isUnreached,
+  lacksBuilds,
   lacksVerdicts,
   type MutantOutcome,
   type StrengthGoal,
   type StrengthTally,
   tallyOf,
+  triedIn,
   validIn,
 } from './tally.ts';
 import type { Variants } from './variants.ts';
@@ -42,15 +44,17 @@ export type JudgingRequest = {
 /** After so many judgements the unmutated product is judged again. */
 const checkedEvery = 50;
 
-/** Of fewer mutants, those without a verdict are no reason to end early. */
-const enoughForVerdicts = 20;
+/** Of fewer mutants, those without a verdict, or that are not built, are no reason to end early. */
+const enoughForShares = 20;
 
 /** Judges until the goal is reached, the time is over or the signal fires. */
 export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Promise<JudgedMutants> {
   const { order, variants, cache, key, goal, isOver } = request;
   const known = cache.read(key);
   const outcomes = order.map(({ id }) => known.get(id));
-  const judge = judging(request, known);
+  // Of the product before these nothing is known yet: they are not kept before it has passed again.
+  const unchecked = new Map<string, MutantOutcome>();
+  const judge = judging(request, known, unchecked);
   const ended = (end: JudgedMutants['end'], why?: string): JudgedMutants => ({
     ...{ order, outcomes, tally: tallyOf(outcomes, goal), end },
     ...(why === undefined ? {} : { why }),
@@ -58,16 +62,20 @@ export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Pr
   for (;;) {
     const tally = tallyOf(outcomes, goal);
     const isEnd = tally.end !== undefined || isOver();
-    if (lacksVerdicts(tally.counts) && (isEnd || tally.length >= enoughForVerdicts))
-      return ended('infra', noVerdicts(tally));
+    const isEnough = isEnd || tally.length >= enoughForShares;
+    if (isEnough && lacksVerdicts(tally.counts)) return ended('infra', noVerdicts(tally));
+    if (isEnough && lacksBuilds(tally.counts)) return ended('void', notBuilt(tally, variants));
     if (isEnd && isUnreached(tally)) return ended('void', unreached(variants));
     if (isEnd) return ended(tally.end === undefined ? 'budget' : 'done');
     await judgeSome(request, outcomes, judge, host);
     if (host.signal.aborted) return ended('interrupted');
-    const isLast = isOver() || tallyOf(outcomes, goal).end !== undefined;
-    const trouble = await variants.check(isLast ? 'often' : 'once');
+    const trouble = await variants.check();
     if (host.signal.aborted) return ended('interrupted');
-    if (trouble === undefined) continue;
+    if (trouble === undefined) {
+      for (const [id, outcome] of unchecked) cache.add(key, id, outcome);
+      unchecked.clear();
+      continue;
+    }
     // What was judged before may be as wrong.
     cache.drop(key);
     const why = `the product without a mutant passed at first, but not after ${tallyOf(outcomes, goal).length} mutants: ${trouble.why}`;
@@ -78,6 +86,9 @@ export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Pr
 const noVerdicts = ({ counts }: StrengthTally): string =>
   `${counts.no_verdict} of ${validIn(counts) + counts.no_verdict} mutants had no verdict, for reasons of infrastructure`;
 
+const notBuilt = ({ counts }: StrengthTally, { base }: Variants): string =>
+  `${counts.not_built} of ${triedIn(counts)} mutants could not be built, more than a third, so the others are no fair sample: look at what --build does (${base.build?.command}): checks of style, which no product that runs needs, do not belong there`;
+
 const unreached = ({ base }: Variants): string =>
   `nothing notices when the mutated files are empty, so the scenarios do not run them${
     base.build === undefined
@@ -85,9 +96,10 @@ const unreached = ({ base }: Variants): string =>
       : `, although "${base.build.command}" ran`
   }`;
 
-/** The next mutants without an outcome, several at a time. */
+/** The next mutants without an outcome, several at a time. A busy machine exceeds times too: what timed out is judged once more,
+ *  alone, and only that counts. */
 async function judgeSome(
-  { order, cache, key, goal, jobs, isOver, onProgress }: JudgingRequest,
+  { order, goal, jobs, isOver, onProgress }: JudgingRequest,
   outcomes: (MutantOutcome | undefined)[],
   judge: (mutant: Mutant) => Promise<MutantOutcome | undefined>,
   { signal }: PhaseHost,
@@ -96,24 +108,34 @@ async function judgeSome(
   const open = order.flatMap((mutant, at) => (outcomes[at] === undefined ? [{ mutant, at }] : []));
   const some = open.slice(0, checkedEvery);
   await pooled(some, { jobs, signal: AbortSignal.any([signal, stop.signal]) }, async ({ mutant, at }) => {
-    const outcome = await judge(mutant);
-    if (outcome === undefined) return;
-    outcomes[at] = outcome;
-    if (outcome !== 'no_verdict') cache.add(key, mutant.id, outcome);
+    outcomes[at] = await judge(mutant);
     const tally = tallyOf(outcomes, goal);
     onProgress(tally);
     if (tally.end !== undefined || isOver()) stop.abort();
   });
+  const late = some.filter(({ at }) => outcomes[at] === 'timed_out');
+  // Without a second result there is none.
+  for (const { at } of late) outcomes[at] = undefined;
+  await pooled(late, { jobs: 1, signal }, async ({ mutant, at }) => {
+    outcomes[at] = await judge(mutant);
+  });
 }
 
 /** Judges one mutant. The first of each file has the file judged empty: where nothing notices that, nothing notices a mutant. */
-function judging({ texts, variants, cache, key }: JudgingRequest, known: ReadonlyMap<string, MutantOutcome>) {
+function judging(
+  { texts, variants }: JudgingRequest,
+  known: ReadonlyMap<string, MutantOutcome>,
+  unchecked: Map<string, MutantOutcome>,
+) {
+  const noted = (id: string, outcome: MutantOutcome | undefined): MutantOutcome | undefined => {
+    if (outcome === undefined || outcome === 'no_verdict') unchecked.delete(id);
+    else unchecked.set(id, outcome);
+    return outcome;
+  };
   const emptied = new Map<string, Promise<MutantOutcome | undefined>>();
   const judgeEmptied = async (path: string): Promise<MutantOutcome | undefined> => {
     const id = `emptied ${path}`;
-    const outcome = known.get(id) ?? (await variants.judge({ path, text: '' }));
-    if (outcome !== undefined && outcome !== 'no_verdict' && !known.has(id)) cache.add(key, id, outcome);
-    return outcome;
+    return known.get(id) ?? noted(id, await variants.judge(new Map([[path, '']])));
   };
   return async (mutant: Mutant): Promise<MutantOutcome | undefined> => {
     const { path } = mutant;
@@ -121,7 +143,8 @@ function judging({ texts, variants, cache, key }: JudgingRequest, known: Readonl
     emptied.set(path, whole);
     const outcome = await whole;
     if (outcome === undefined) return undefined;
-    if (outcome === 'survived') return 'not_reached';
-    return variants.judge({ path, text: mutatedText(texts.get(path) ?? '', mutant) });
+    if (outcome === 'survived') return noted(mutant.id, 'not_reached');
+    const text = mutatedText(texts.get(path) ?? '', mutant);
+    return noted(mutant.id, await variants.judge(new Map([[path, text]])));
   };
 }

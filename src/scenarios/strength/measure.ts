@@ -23,6 +23,7 @@ import { survivorsOf } from './survivors.ts';
 import {
   inSampleOrder,
   type LeftOut,
+  lacksBuilds,
   lacksVerdicts,
   type StrengthGoal,
   strengthOf,
@@ -157,7 +158,7 @@ async function inRoom(
   const choices = host.sandbox === undefined ? [[]] : mountChoices(app, subject.ignored, except);
   const members = membersOf(options, source);
   const variants = await openVariants(
-    { app, except, build, timeoutMs, mountChoices: choices, members, room, jobs },
+    { app, except, build, timeoutMs, mountChoices: choices, members, room, jobs, touched: touched(sources) },
     limited,
   );
   if (!('base' in variants)) return unjudged(sources.mutants, variants, host);
@@ -187,6 +188,12 @@ async function inRoom(
   );
 }
 
+/** The files that have mutants, each with one more line: a judge who notices this would notice any change. */
+function touched({ mutants, texts }: SourceMutants): ReadonlyMap<string, string> {
+  const paths = new Set(mutants.map(({ path }) => path));
+  return new Map([...paths].map((path) => [path, `${texts.get(path) ?? ''}\n`]));
+}
+
 function membersOf({ scenarios, tests }: StrengthOptions, source: ProductCopy | undefined) {
   if (tests !== undefined) return [commandMember(tests)];
   return source === undefined ? [] : scenarios.map((scenario) => scenarioMember(scenario, source));
@@ -206,9 +213,7 @@ const unjudged = (
       {},
     ),
   };
-  return signal.aborted
-    ? { ...none, end: 'interrupted' }
-    : { ...none, end: isInfra ? 'infra' : 'void', why: `the product without a mutant does not pass: ${why}` };
+  return signal.aborted ? { ...none, end: 'interrupted' } : { ...none, end: isInfra ? 'infra' : 'void', why };
 };
 
 async function measured(
@@ -228,7 +233,8 @@ async function measured(
       : end === 'interrupted'
         ? 'it was interrupted'
         : undefined;
-  const isVoid = end === 'void' || end === 'infra' || lacksVerdicts(tally.counts);
+  const { counts } = tally;
+  const isVoid = end === 'void' || end === 'infra' || lacksVerdicts(counts) || lacksBuilds(counts);
   const strength = strengthOf(tally, {
     ...{ all: order.length, required, leftOut, isVoid },
     why: why ?? early,

@@ -6,11 +6,10 @@ import { basename, join, relative } from 'node:path';
 import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { removeTree } from '../../platform/files/remove.ts';
-import { type ChangedFile, placeProduct, type ShownFiles } from '../floor/shown-files.ts';
+import { type ChangedTexts, placeProduct, type ShownFiles } from '../floor/shown-files.ts';
 import type { PhaseHost } from '../launch/product.ts';
 import type { ProductMount } from '../sites.ts';
 import { endedWell, runInProduct } from './command.ts';
-import type { DiskUse } from './limits.ts';
 
 /** The product that copies are made of: built, if it has to be. */
 export type BaseProduct = {
@@ -21,7 +20,6 @@ export type BaseProduct = {
   readonly hash: string;
   /** Milliseconds of its newest file. */
   readonly newest: number;
-  readonly use: DiskUse;
   /** How it is built again. */
   readonly build?: {
     readonly command: string;
@@ -53,7 +51,7 @@ export async function makeBase(
   const hash = sha256(
     JSON.stringify([copied.hash, ...mounts.map(({ path, source }) => [path, factsOf(source)])]),
   );
-  const base = { folder, mounts, hash, newest: copied.newest, use: copied.use };
+  const base = { folder, mounts, hash, newest: copied.newest };
   if (build === undefined) return base;
   const scratch = join(place, 'build');
   await mkdir(scratch);
@@ -61,31 +59,26 @@ export async function makeBase(
   const ended = await runInProduct({ command: build, app: folder, mounts, scratch, timeoutMs }, host);
   if (!endedWell(ended.exit)) return { problem: `the build fails: ${ended.why}`, isInfra: ended.isInfra };
   const limitMs = Math.min(limitAfter(host.clock.monotonic() - began), timeoutMs);
-  const { newest, use } = await inspected(folder);
-  return { ...base, newest, use, build: { command: build, scratch, limitMs } };
+  const { newest } = await inspected(folder);
+  return { ...base, newest, build: { command: build, scratch, limitMs } };
 }
 
 /** Longer than it took, also on a machine that has become busy. */
 export const limitAfter = (ms: number): number => 3 * ms + 5000;
 
 /** Removes Python's caches, which may hide a change of their source, and answers what is left. */
-async function inspected(
-  folder: string,
-): Promise<{ readonly hash: string; readonly newest: number; readonly use: DiskUse }> {
+async function inspected(folder: string): Promise<{ readonly hash: string; readonly newest: number }> {
   const facts: string[] = [];
-  let [newest, bytes, files] = [0, 0, 0];
+  let newest = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isDirectory() && entry.name === '__pycache__') await removeTree(path);
     const is = lstatSync(path, { throwIfNoEntry: false });
-    if (is === undefined) continue;
-    files += 1;
-    bytes += is.blocks * 512;
-    if (!is.isFile()) continue;
+    if (is?.isFile() !== true) continue;
     newest = Math.max(newest, is.mtimeMs);
     facts.push(`${relative(folder, path)}\0${is.mode}\0${sha256(readFileSync(path))}`);
   }
-  return { hash: sha256(facts.sort().join('\n')), newest, use: { bytes, files } };
+  return { hash: sha256(facts.sort().join('\n')), newest };
 }
 
 /** Names, sizes and times: contents of dependencies would take seconds. */
@@ -100,19 +93,22 @@ const factsOf = (folder: string): string =>
       .join('\n'),
   );
 
-/** What a variant of the product can be: unchanged, or with one changed file. */
-export type Variant = Omit<ChangedFile, 'newerThan'> | undefined;
+/** A variant of the product: the other texts of its files. */
+export type Variant = ChangedTexts['texts'];
 
-/** Runs `act` with the variant: the folder of a product, and what in it is to be changed for each copy of it. Undefined if it cannot be
- *  built. `place`: an existing folder of this judgement alone. */
+/** Why a variant was not judged. `infra`: nothing follows for the variant. */
+export type Unbuilt = { readonly what: 'not_built' | 'infra'; readonly why: string };
+
+/** Runs `act` with the variant: the folder of a product, and what in it is to be changed for each copy of it. `place`: an existing folder
+ *  of this judgement alone. */
 export async function withVariant<T>(
   { folder, mounts, newest, build }: BaseProduct,
   variant: Variant,
   place: string,
   host: PhaseHost,
   act: (app: string, files: ShownFiles) => Promise<T>,
-): Promise<T | { readonly unbuilt: 'failed' | 'infra' }> {
-  const files = variant === undefined ? 'whole' : { ...variant, newerThan: newest };
+): Promise<T | Unbuilt> {
+  const files = variant.size === 0 ? 'whole' : { texts: variant, newerThan: newest };
   if (build === undefined) return act(folder, files);
   const at = join(place, `built-${randomBytes(8).toString('hex')}`);
   const [app, scratch] = [join(at, 'app'), join(at, 'build')];
@@ -120,11 +116,15 @@ export async function withVariant<T>(
   await placeProduct(() => host.copyProduct(folder, app, []), app, files);
   const home = join(build.scratch, 'home');
   if (existsSync(home)) await host.copyProduct(home, join(scratch, 'home'), []);
-  const { exit, isInfra } = await runInProduct(
+  const { exit, why, isInfra } = await runInProduct(
     { command: build.command, app, mounts, scratch, timeoutMs: build.limitMs },
     host,
   );
-  if (!endedWell(exit)) return { unbuilt: isInfra ? 'infra' : 'failed' };
+  if (!endedWell(exit)) {
+    // A build that takes too long does so on a busy machine too.
+    const isOpen = isInfra || exit.kind === 'timed_out';
+    return { what: isOpen ? 'infra' : 'not_built', why: `the build fails: ${why}` };
+  }
   return act(app, 'whole');
 }
 

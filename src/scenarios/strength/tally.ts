@@ -77,6 +77,13 @@ export const validIn = (counts: MutantCounts): number => {
 export const lacksVerdicts = (counts: MutantCounts): boolean =>
   counts.no_verdict > 0.05 * (validIn(counts) + counts.no_verdict);
 
+/** Mutants that were built, or should have been. */
+export const triedIn = (counts: MutantCounts): number =>
+  validIn(counts) - counts.not_reached + counts.not_built;
+
+/** Whether so many mutants could not be built that the others may be no fair sample: more than a third. */
+export const lacksBuilds = (counts: MutantCounts): boolean => counts.not_built > triedIn(counts) / 3;
+
 /** Whether no file of those that count is run by the judges. */
 export const isUnreached = ({ counts }: StrengthTally): boolean =>
   counts.not_reached > 0 &&
