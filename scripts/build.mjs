@@ -1,5 +1,4 @@
-/** Builds `dist/`: the command line as one script with V8's code cache, and the library, which imports its dependencies
- *  like any package. */
+/** Builds `dist/`: one script with V8's code cache, which is the command line and the library. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFile,
@@ -75,8 +74,15 @@ try {
   await build({
     ...common,
     format: 'cjs',
-    entryPoints: { program: 'src/cli/process.ts' },
-    outExtension: { '.js': '.cjs' },
+    outdir: undefined,
+    outfile: `${out}/program.cjs`,
+    // Two ways in, in one file: a second bundle for the library would be most of the package. Neither evaluates the other.
+    stdin: {
+      contents: `
+        export const commandLine = () => void require('./src/cli/process.ts');
+        export const library = () => require('./src/index.ts');`,
+      resolveDir: resolve('.'),
+    },
     // A script that is not a module has no `import()`.
     supported: { 'dynamic-import': false },
     minifySyntax: true,
@@ -91,12 +97,13 @@ try {
       apart,
     ],
     external: [native, 'hono', 'hono/*', '@hono/node-server'],
-    banner: { js: '(function (require, place) {' },
+    banner: { js: '(function (require, place, module) {' },
     footer: { js: '})' },
   });
   await build({
     ...common,
     format: 'cjs',
+    minify: true,
     entryPoints: {
       ...Object.fromEntries(large.map((name) => [fileOf(name), name])),
       'import-module': 'src/platform/import-module.ts',
@@ -107,14 +114,7 @@ try {
   await buildGrammars();
   await buildPage();
   await spellOut(`${out}/program.cjs`);
-  await build({
-    ...common,
-    format: 'esm',
-    entryPoints: { index: 'src/index.ts' },
-    packages: 'external',
-    plugins: [programTexts, whenCalled('acorn')],
-    outExtension: { '.js': '.mjs' },
-  });
+  await buildLibrary();
   await writeFile(`${out}/licenses.txt`, await licenses());
   await writeFile(`${out}/package.json`, '{ "type": "commonjs" }\n');
   await chmod(`${out}/cli.js`, 0o755);
@@ -147,6 +147,32 @@ async function licenses() {
     texts.push([title, ...(within[name] ?? []), ...notices.map((one) => one.trim())].join('\n\n'));
   }
   return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
+/** The library by its names, from the program. */
+async function buildLibrary() {
+  const { metafile } = await esbuild({
+    ...common,
+    format: 'esm',
+    entryPoints: ['src/index.ts'],
+    packages: 'external',
+    plugins: [programTexts],
+    metafile: true,
+    write: false,
+  });
+  const [{ exports: names }] = Object.values(metafile.outputs);
+  await build({
+    ...common,
+    format: 'esm',
+    stdin: {
+      contents: `
+        import { loadProgram } from './src/platform/load-program.ts';
+        export const { ${names.join(', ')} } = loadProgram(import.meta.url).library();`,
+      resolveDir: resolve('.'),
+    },
+    outdir: undefined,
+    outfile: `${out}/index.mjs`,
+  });
 }
 
 /** Grammars of the languages whose programs have mutants, with their runtime. Only those commands load them that parse source

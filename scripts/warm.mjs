@@ -14,7 +14,7 @@ const filename = join(dist, 'program.cjs');
 const script = new Script(readFileSync(filename, 'latin1'), { filename });
 process.on('exit', (code) => {
   if (code !== 0) throw new Error(`the run ended with ${code}`);
-  // Only for this build of Node: see src/cli/main.ts.
+  // Only for this build of Node: see src/platform/load-program.ts.
   const { version, platform, arch, execPath } = process;
   const maker = [version, platform, arch, statSync(execPath).size].join('-');
   writeFileSync(join(dist, `program-${maker}.cache`), script.createCachedData());
@@ -56,4 +56,6 @@ process.argv = [
   join(scratch, 'runs'),
 ];
 process.chdir(scratch);
-script.runInThisContext()(createRequire(pathToFileURL(cli)), pathToFileURL(cli).href);
+const module = {};
+script.runInThisContext()(createRequire(pathToFileURL(cli)), pathToFileURL(cli).href, module);
+module.exports.commandLine();
