@@ -26,6 +26,10 @@ test.for<[string, string[]]>([
   ['let x = `a`;', ['string: a → nothing']],
   ['let x = true;', ['boolean: true → false']],
   ['f(a);', ['statement: f(a); → ;']],
+  [
+    'if (a) f(); else g();',
+    ['condition: a → false', 'condition: a → true', 'statement: f(); → {}', 'statement: g(); → {}'],
+  ],
   ['i++;', ['statement: i++; → ;', 'assignment: ++ → --']],
   ['x += y;', ['statement: x += y; → ;', 'assignment: += → -=']],
   ['throw a;', ['statement: throw a; → ;']],
@@ -76,11 +80,35 @@ test.for<[string, string[]]>([
   ["let a = b satisfies 'c';", []],
   ["let a = f<'b'>(c);", []],
   ["let a: 'b' | 2 = 1;", ['number: 1 → 2']],
-  ["function f(a: 'b', c = 1): a is 'b' { return c; }", ['number: 1 → 2', 'return: c → undefined as never']],
+  ["function f(a: 'b', c = 1): a is 'b' { return c; }", ['number: 1 → 2', 'return: c → void (c) as never']],
   [
     "if (typeof a === 'string') {}",
-    ["condition: typeof a === 'string' → false", "condition: typeof a === 'string' → true"],
+    [
+      "condition: typeof a === 'string' → typeof a === 'string' && !1",
+      "condition: typeof a === 'string' → typeof a === 'string' || !0",
+    ],
   ],
+  [
+    'if (a ?? b) c();',
+    [
+      'logic: a ??  → nothing',
+      'condition: a ?? b → (a ?? b) && !1',
+      'condition: a ?? b → (a ?? b) || !0',
+      'logic:  ?? b → !',
+      'statement: c(); → {}',
+    ],
+  ],
+  ["let a = b === 'c';", ['comparison: === → !==']],
+  ["f('a', b);", ["statement: f('a', b); → ;", "string: 'a' → '' as never"]],
+  ["let a = { 'b': 'c' };", ['string: b → nothing', "string: 'c' → '' as never"]],
+  ["switch (a) { case 'b': }", ["string: 'b' → '' as never"]],
+  ['function f() { return (a, b); }', ['return: (a, b) → void (a, b) as never']],
+  [
+    'function f() { return (a) && b; }',
+    ['logic: (a) &&  → nothing', 'return: (a) && b → void ((a) && b) as never', 'logic:  && b → nothing'],
+  ],
+  ['let f = () => (b) => c;', ['return: (b) => c → undefined as never', 'return: c → void (c) as never']],
+  ['let f = () => ({ a });', ['return: ({ a }) → void ({ a }) as never']],
 ])('%s in TypeScript is mutated where it is more than a type', async ([text, expected]) => {
   expect(await described('a.ts', text)).toEqual(expected.map((one) => `1 ${one}`));
 });

@@ -1,9 +1,11 @@
-/** JavaScript, TypeScript and TSX: one table, as their grammars agree on everything that runs. */
+/** JavaScript, TypeScript and TSX: one table, as their grammars agree on everything that runs. Replacements differ: a compiler of
+ *  TypeScript may refuse unused names, empty branches, code that cannot be reached, and texts that a type does not name. */
 import type { GrammarName, SyntaxNode } from '../../platform/grammars.ts';
 import {
   ancestor,
   arithmetic,
   assignments,
+  bare,
   changed,
   childOf,
   comparisonSwaps,
@@ -78,6 +80,20 @@ const isLeftOut = (node: SyntaxNode): boolean =>
 const string: MutationRule = (node) =>
   isModuleName(node) || namesType(node) || isLook(node) ? [] : emptied(node.start + 1, node.end - 1);
 
+/** Where a type may name the texts that are allowed. */
+const typedPlace =
+  /^(?:arguments|array|arrow_function|pair|return_statement|switch_case|ternary_expression)$/;
+
+/** Compared with another text, it only decides a condition, which is mutated itself. */
+const typedString: MutationRule = (node) => {
+  const parent = node.parent?.type ?? '';
+  if (parent === 'binary_expression' && /[!=]==?/.test(node.parent?.children[1]?.type ?? '')) return [];
+  const isCast = typedPlace.test(parent) && node.field !== 'key' && node.end > node.start + 2;
+  return string(node).map((change) =>
+    isCast ? changed(change.operator, node, `${node.text[0]}${node.text[0]} as never`) : change,
+  );
+};
+
 const template: MutationRule = (node) => {
   const filled = node.children.filter((child) => child.type === 'template_substitution');
   const [start, end] = [node.start + 1, node.end - 1];
@@ -117,10 +133,17 @@ const statement: MutationRule = (node) => {
   const acts =
     /^(?:call|await|assignment|augmented_assignment|update|yield|unary|new|ternary|binary|sequence)_expression$/;
   if (expression === undefined || !acts.test(expression.type) || /^super\b/.test(expression.text)) return [];
-  return [changed('statement', node, ';')];
+  return removed(node);
 };
 
-const removed: MutationRule = (node) => [changed('statement', node, ';')];
+/** Compilers refuse `if (a);`. */
+const removed: MutationRule = (node) => {
+  const isBranch =
+    /^(?:if_statement|else_clause|for_statement|for_in_statement|while_statement|do_statement)$/.test(
+      node.parent?.type ?? '',
+    );
+  return [changed('statement', node, isBranch ? '{}' : ';')];
+};
 
 /** A loop that nothing else ends would never end. */
 const leave: MutationRule = (node) =>
@@ -132,27 +155,55 @@ const leave: MutationRule = (node) =>
 /** Or a truth value, which is mutated itself. */
 const isNothing = (node: SyntaxNode): boolean => /^(?:undefined|null|void 0|true|false)$/.test(node.text);
 
+type Nothing = (value: SyntaxNode) => string;
+
 const nothingReturned =
-  (nothing: string): MutationRule =>
+  (nothing: Nothing): MutationRule =>
   (node) => {
     const [value] = namedChildren(node);
-    return value === undefined || isNothing(value) ? [] : [changed('return', value, nothing)];
+    return value === undefined || isNothing(value) ? [] : [changed('return', value, nothing(value))];
   };
 
 const nothingAnswered =
-  (nothing: string): MutationRule =>
+  (nothing: Nothing): MutationRule =>
   (node) => {
     const body = childOf(node, 'body');
     return body === undefined || body.type === 'statement_block' || isNothing(body)
       ? []
-      : [changed('return', body, nothing)];
+      : [changed('return', body, nothing(body))];
   };
+
+/** A compiler accepts it for any type. The names in the value stay used, except where functions would lose the types that they have from
+ *  their place. */
+const typedNothing: Nothing = (value) => {
+  const { type, text } = bare(value);
+  if (/^(?:arrow_function|function_expression|string|number)$/.test(type)) return 'undefined as never';
+  if (/^(?:object|array)$/.test(type) && /=>|\bfunction\b|\) *\{/.test(text)) return 'undefined as never';
+  return `void ${value.type === 'parenthesized_expression' ? value.text : `(${value.text})`} as never`;
+};
 
 /** Counting down in the head of a loop would only never end. */
 const isLoopStep = (node: SyntaxNode): boolean => node.parent?.type === 'for_statement';
 
-const never: Decisions = { never: () => 'false' };
-const either: Decisions = { ...never, always: () => 'true' };
+const byValue: Decisions = { never: () => 'false', always: () => 'true' };
+
+/** A compiler that sees no constant reads the rest as before. */
+const typedDecisions: Decisions = {
+  never: (condition) => `${operandOf(condition)} && !1`,
+  always: (condition) => `${operandOf(condition)} || !0`,
+};
+
+const operandOf = (condition: string): string =>
+  /[?,]|=>|[^=!<>]=(?!=)/.test(condition) ? `(${condition})` : condition;
+
+/** `a ?? b` without `b`: the compiler takes it that `a` is something. */
+const typedLogic: MutationRule = (node) => {
+  const changes = operandsLeftOut(/^(?:&&|\|\||\?\?)$/)(node);
+  const isDefault = node.children.some((child) => child.type === '??');
+  return changes.map((change) =>
+    isDefault && change.end === node.end ? { ...change, replacement: '!' } : change,
+  );
+};
 const condition = (node: SyntaxNode) => childOf(node, 'condition');
 
 function acceptedBy(flags: string): (pattern: string) => boolean {
@@ -178,20 +229,34 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
   return { start: node.start + 1, end: node.end - 1, escaped: true, accepts: acceptedBy('') };
 }
 
-const tableOf = (grammar: GrammarName, nothing: string): LanguageTable => ({
+type Forms = {
+  readonly nothing: Nothing;
+  readonly decisions: Decisions;
+  readonly string: MutationRule;
+  readonly logic: MutationRule;
+};
+
+const plainForms: Forms = {
+  ...{ nothing: () => 'undefined', decisions: byValue, string, logic: operandsLeftOut(/^(?:&&|\|\||\?\?)$/) },
+};
+const typedForms: Forms = {
+  ...{ nothing: typedNothing, decisions: typedDecisions, string: typedString, logic: typedLogic },
+};
+
+const tableOf = (grammar: GrammarName, { nothing, decisions, string, logic }: Forms): LanguageTable => ({
   grammar,
   isLeftOut,
   patternOf,
   rules: {
-    binary_expression: [swapped(operators, joinsText), operandsLeftOut(/^(?:&&|\|\||\?\?)$/)],
+    binary_expression: [swapped(operators, joinsText), logic],
     augmented_assignment_expression: [swapped(updates)],
     update_expression: [swapped(updates, isLoopStep)],
     unary_expression: [unprefixed(/^!$/, 'negation'), unprefixed(/^[-~]$/, 'arithmetic')],
-    if_statement: [decided(either, condition)],
-    ternary_expression: [decided(either, condition)],
-    while_statement: [decided(never, condition)],
-    do_statement: [decided(never, condition)],
-    for_statement: [decided(never, condition)],
+    if_statement: [decided(decisions, condition)],
+    ternary_expression: [decided(decisions, condition)],
+    while_statement: [decided({ never: decisions.never }, condition)],
+    do_statement: [decided({ never: decisions.never }, condition)],
+    for_statement: [decided({ never: decisions.never }, condition)],
     number: [numberChanged],
     true: [(node) => [changed('boolean', node, 'false')]],
     false: [(node) => [changed('boolean', node, 'true')]],
@@ -208,7 +273,6 @@ const tableOf = (grammar: GrammarName, nothing: string): LanguageTable => ({
   },
 });
 
-export const javascript = tableOf('javascript', 'undefined');
-// A compiler accepts it for any type.
-export const typescript = tableOf('typescript', 'undefined as never');
-export const tsx = tableOf('tsx', 'undefined as never');
+export const javascript = tableOf('javascript', plainForms);
+export const typescript = tableOf('typescript', typedForms);
+export const tsx = tableOf('tsx', typedForms);
