@@ -25,8 +25,7 @@ export async function forkHistory(where: {
   readonly keepLater?: boolean;
 }): Promise<void> {
   const { from, to, workspace, toolState, env } = where;
-  assertPlainHistory(from);
-  await copyRepository(from, to);
+  await copyHistory(from, to);
   const head = await headOf(to, toolState);
   const git = historyGit(to, env);
   await moveHead({ historyDir: to, workspace, env }, head);
@@ -36,6 +35,12 @@ export async function forkHistory(where: {
   if (where.keepLater === true) return;
   const tree = buildStateIn(toolState)?.current?.written?.tree;
   await git.text(['prune', '--expire=now', ...(tree === undefined ? [] : [tree])]);
+}
+
+/** Copies the history in `from`, which is only read, to the new folder `to`. */
+export async function copyHistory(from: string, to: string): Promise<void> {
+  assertPlainHistory(from);
+  await copyRepository(from, to);
 }
 
 const headOf = async (historyDir: string, toolState: JsonObject | undefined): Promise<string | null> =>

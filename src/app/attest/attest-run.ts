@@ -27,9 +27,11 @@ import {
   judgedFactsOf,
   originFactsOf,
   runFactsOf,
+  type StoredResult,
   sandboxFactsOf,
   scenarioTestsOf,
 } from './run-facts.ts';
+import { seenIn } from './seen.ts';
 import { type AttestedProduct, runPredicateType, statementText, subjectsOf } from './statement.ts';
 import { hasDoubts, testResultOf } from './test-result.ts';
 
@@ -52,9 +54,10 @@ export async function attestRun(
   key: AttestationKey,
   env: Environment,
 ): Promise<Attestation | Refusal> {
-  const run = await readAttested(runDir, stored);
-  const product = await productOf(run, env);
+  const read = await readResult(runDir, stored);
+  const product = await productOf(read, env);
   if ('problems' in product) return product;
+  const run = { ...read, seen: await seenIn(read, product, env) };
   const suiteKey = run.manifest.holdout === undefined ? null : randomBytes(32).toString('hex');
   const mask = masker(textsToMask(env));
   const facts = maskedFacts(factsOf(run, verified, suiteKey), mask);
@@ -68,7 +71,7 @@ export async function attestRun(
   return { text, product, predicate, result: tests?.predicate.result, suiteKey };
 }
 
-async function readAttested(runDir: string, stored: StoredRun): Promise<AttestedRun> {
+async function readResult(runDir: string, stored: StoredRun): Promise<StoredResult> {
   const { manifest, history } = stored;
   const visits = visitsAmong(history.records, history.calls).now(history.whole);
   const result = await resultOf(manifest, runDir, treesOf, endInRecords(history), visits, runDir);
@@ -91,7 +94,8 @@ function factsOf(
   const { evidence, audit } = result;
   const known = {
     run: runFactsOf(run),
-    judged: judgedFactsOf(result),
+    judged: judgedFactsOf(run),
+    commands: commandFactsOf(run),
     ...originFactsOf(run),
     commits: evidence.commits,
   };
@@ -99,7 +103,6 @@ function factsOf(
     schema_version: 1,
     ...known,
     inputs: inputFactsOf(run, suiteHash),
-    commands: commandFactsOf(run),
     more_commands: evidence.more_commands,
     proof: result.proof,
     audit:
@@ -108,7 +111,7 @@ function factsOf(
         : { findings: audit.findings, errors: audit.errors, warnings: audit.warnings },
     agents: { name: manifest.agent.name, asked: evidence.asked ?? [] },
     cost: result.spent,
-    sandbox: sandboxFactsOf(manifest, run.graph),
+    sandbox: sandboxFactsOf(run),
     accepted: acceptedFactsOf(run),
     not_checked: [...notCheckedIn(run, known, unchecked)],
   };
@@ -123,6 +126,12 @@ const maskedFacts = (
     .omit({ test_result: true })
     .parse(maskedValue(facts as unknown as Json, mask));
 
+/** Whether the commit that was verified in a clean checkout is the attested one; undefined without a proof. */
+const proofOf = ({ seen: { provedCommit }, result }: AttestedRun): 'attested' | 'others' | undefined => {
+  if (provedCommit === undefined) return undefined;
+  return provedCommit === (result.evidence.commits.at(-1)?.commit ?? null) ? 'attested' : 'others';
+};
+
 function checksOf(run: AttestedRun, facts: Omit<RunPredicate, 'test_result'>) {
   const { evidence, audit } = run.result;
   return {
@@ -130,6 +139,6 @@ function checksOf(run: AttestedRun, facts: Omit<RunPredicate, 'test_result'>) {
     status: attestedStatus(run),
     commands: facts.commands,
     judged: scenarioTestsOf(run),
-    doubts: hasDoubts({ audit, evidence }),
+    doubts: hasDoubts({ audit, evidence, proof: proofOf(run) }),
   };
 }

@@ -2,12 +2,12 @@
 import { countedItems } from '../../core/amounts.ts';
 import { strengthWords } from '../../core/strength.ts';
 import type { RunPredicate } from './predicate.ts';
-import type { AttestedRun } from './run-facts.ts';
+import { type AttestedRun, inheritedIn } from './run-facts.ts';
 
 /** `unverified`: what `factory verify` could not check. */
 export function notCheckedIn(
   run: AttestedRun,
-  facts: Pick<RunPredicate, 'run' | 'judged' | 'replay_of' | 'commits'>,
+  facts: Pick<RunPredicate, 'run' | 'judged' | 'commands' | 'replay_of' | 'commits'>,
   unverified: readonly string[],
 ): readonly string[] {
   const { result, runDir } = run;
@@ -15,11 +15,10 @@ export function notCheckedIn(
     ...endGaps(facts),
     ...unverified.map((why) => why.replaceAll(runDir, 'the run directory')),
     ...changeGaps(run),
+    ...inheritedGaps(run),
     ...judgeGaps(run, facts),
+    ...productGaps(run, facts),
     ...checkGaps(run),
-    ...(facts.commits.length > 0 && result.proof === null
-      ? ['no clean checkout of the last commit was verified']
-      : []),
     ...(result.audit === undefined ? ['no audit looked for holdout leaks and changed tests'] : []),
   ];
 }
@@ -46,6 +45,61 @@ function changeGaps({ manifest, history }: AttestedRun): readonly string[] {
     return changed ? [`what the resume of ${line.at} changed: only the new inputs are recorded`] : [];
   });
 }
+
+/** A fork copies the records up to its checkpoint: they are in its own chain of hashes, but not what they ran in. */
+function inheritedGaps(run: AttestedRun): readonly string[] {
+  const { size } = inheritedIn(run);
+  const { forked_from: from } = run.manifest;
+  if (from === undefined || size === 0) return [];
+  return [
+    `${countedItems(size, 'execution')} ran in run ${from.run_id}, or in one before it, and ${size === 1 ? 'is' : 'are'} known by copied records: in which sandbox is unknown`,
+  ];
+}
+
+/** Checks that saw other files than those that are attested. */
+function productGaps(
+  { seen: { judge, provedCommit } }: AttestedRun,
+  { judged, commands, commits }: Pick<RunPredicate, 'judged' | 'commands' | 'commits'>,
+): readonly string[] {
+  const last = commits.at(-1)?.commit;
+  const texts = (files: 'others' | 'start') => [
+    ...new Set(commands.flatMap((one) => (one.files === files ? [one.command] : []))),
+  ];
+  const [others, start] = [texts('others'), texts('start')];
+  return [
+    ...(judged === null || judge?.isAttested === true ? [] : [judgedOther(judged)]),
+    ...(judged === null || judged.inherited === null
+      ? []
+      : [
+          `by which suite, pipeline and sandbox the scenarios of ${judged.execution} judged in run ${judged.inherited}`,
+        ]),
+    ...(judged === null || judged.sealed
+      ? []
+      : [
+          'the scenarios were not hidden from agents, which could read and change them: the run has no holdout',
+        ]),
+    ...(others.length === 0 ? [] : [`other files than the attested ones were checked by ${listed(others)}`]),
+    ...(start.length === 0
+      ? []
+      : [`the files before the work, not the attested ones, were seen by ${listed(start)}`]),
+    ...(last === undefined || (provedCommit ?? null) === last
+      ? []
+      : [
+          `no clean checkout of the last commit was verified${provedCommit == null ? '' : `, only one of commit ${provedCommit}`}`,
+        ]),
+  ];
+}
+
+const judgedOther = ({ execution, commit, tree }: NonNullable<RunPredicate['judged']>): string =>
+  tree === null
+    ? 'which files the scenarios judged cannot be read'
+    : `the scenarios judged other files than the attested ones: ${execution} had ${commit === null ? '' : `commit ${commit}, `}tree ${tree}`;
+
+/** Commands that a sentence lists. */
+const mostListed = 5;
+
+const listed = (commands: readonly string[]): string =>
+  `${commands.slice(0, mostListed).join('; ')}${commands.length > mostListed ? `; and ${commands.length - mostListed} more` : ''}`;
 
 function judgeGaps({ result }: AttestedRun, { judged }: Pick<RunPredicate, 'judged'>): readonly string[] {
   const { unjudged } = result.evidence;

@@ -47,6 +47,7 @@ const changeFacts = once(() =>
   z.object({ run_id: z.string(), at: z.string(), changed: z.array(inputChangeSchema()) }),
 );
 
+/** Fields with a default are missing in statements of earlier versions. */
 const judgedFacts = once(() =>
   z.object({
     passed: count(),
@@ -55,6 +56,11 @@ const judgedFacts = once(() =>
     passed_before: count().nullable(),
     isolation: z.enum(isolations).nullable(),
     strength: strengthSchema().omit({ left_out: true, why: true }).extend({ left_out: count() }).nullable(),
+    execution: z.string().nullable().default(null),
+    commit: z.string().nullable().default(null),
+    tree: z.string().nullable().default(null),
+    inherited: z.string().nullable().default(null),
+    sealed: z.boolean().default(true),
   }),
 );
 
@@ -67,6 +73,8 @@ const commandFacts = once(() =>
     command: z.string(),
     exit_code: z.int().nullable(),
     replayed: z.boolean(),
+    inherited: z.string().nullable().default(null),
+    files: z.enum(['attested', 'others', 'start']).default('attested'),
   }),
 );
 
@@ -137,6 +145,8 @@ export const runPredicateSchema = once(() =>
       used: z.string().nullable(),
       enforces: z.array(z.string()),
       not_enforced: z.array(z.string()),
+      earlier: z.array(z.string().nullable()).default([]),
+      unknown_for: count().default(0),
       nodes: z.record(z.string(), z.string()),
     }),
     accepted: acceptedFacts(),

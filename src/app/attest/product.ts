@@ -9,10 +9,10 @@ import { removeTree } from '../../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../../platform/files/temporary.ts';
 import { gitMissing } from '../../platform/git.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
-import type { AttestedRun } from './run-facts.ts';
+import type { StoredResult } from './run-facts.ts';
 import type { AttestedProduct } from './statement.ts';
 
-export async function productOf(run: AttestedRun, env: Environment): Promise<AttestedProduct | Refusal> {
+export async function productOf(run: StoredResult, env: Environment): Promise<AttestedProduct | Refusal> {
   const last = run.result.evidence.commits.at(-1);
   if (last === undefined) return treeOfWorkspace(run, env);
   const { commit, tree } = last;
@@ -24,7 +24,7 @@ export async function productOf(run: AttestedRun, env: Environment): Promise<Att
 
 /** The tree that git would make of the workspace after the last node. The snapshot has it without the holdout. */
 async function treeOfWorkspace(
-  { runDir, history }: AttestedRun,
+  { runDir, history }: StoredResult,
   env: Environment,
 ): Promise<AttestedProduct | Refusal> {
   const snapshot = snapshotNow(history.checkpoint);

@@ -1,10 +1,8 @@
 /** What the records of a run say that an attestation repeats. */
 import { basename } from 'node:path';
 import { allNodes, type Graph } from '../../core/graph.ts';
-import { own } from '../../core/json.ts';
+import { reportedValue } from '../../core/policy/reported-keys.ts';
 import { answeredText } from '../../core/question-words.ts';
-import type { Checkpoint } from '../../core/records/checkpoint.ts';
-import type { Manifest } from '../../core/records/manifest.ts';
 import { questionIdOf } from '../../core/records/question.ts';
 import type { Evidence, RunResult } from '../../core/records/result.ts';
 import { strengthSchema } from '../../core/records/strength.ts';
@@ -14,12 +12,18 @@ import type { StoredRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import { readActs } from '../acts.ts';
 import type { RunPredicate } from './predicate.ts';
+import { judgeIn, type Seen } from './seen.ts';
 
-export type AttestedRun = StoredRun & {
+export type StoredResult = StoredRun & {
   readonly runDir: string;
   /** What `result.json` would say now. */
   readonly result: RunResult & { readonly evidence: Evidence };
   readonly graph: Graph | undefined;
+};
+
+export type AttestedRun = StoredResult & {
+  /** What of the product its checks have seen. */
+  readonly seen: Seen;
 };
 
 /** An interrupted or suspended run has said how it stopped; one whose process is gone has not. */
@@ -75,20 +79,44 @@ export function replayedIn({
   return (node, visit) => replayed.has(questionIdOf(node, visit));
 }
 
-export function commandFactsOf({ history, result }: AttestedRun): RunPredicate['commands'] {
-  const isReplayed = replayedIn(history);
-  return result.evidence.commands.map(({ node, visit, outcome, what, command, exit_code }) => ({
+/** The run whose record an execution was copied from by a fork, by its name. */
+export function inheritedIn({
+  manifest: { forked_from: from },
+  history: { records },
+}: Pick<StoredRun, 'manifest' | 'history'>): ReadonlyMap<string, string> {
+  return new Map(
+    from === undefined
+      ? []
+      : records
+          .slice(0, from.seq)
+          .filter(isVisit)
+          .map((one) => [questionIdOf(one.node, one.visit), from.run_id] as const),
+  );
+}
+
+export function commandFactsOf(run: AttestedRun): RunPredicate['commands'] {
+  const isReplayed = replayedIn(run.history);
+  const inherited = inheritedIn(run);
+  return run.result.evidence.commands.map(({ node, visit, outcome, what, command, exit_code }) => ({
     ...{ node, visit, outcome, what, command, exit_code },
     replayed: isReplayed(node, visit),
+    inherited: inherited.get(questionIdOf(node, visit)) ?? null,
+    files: run.seen.byCommand.get(questionIdOf(node, visit)) ?? 'others',
   }));
 }
 
 /** What the scenarios said; a strength without texts, which may name scenarios. */
-export function judgedFactsOf({ evidence }: AttestedRun['result']): RunPredicate['judged'] {
-  const { judged } = evidence;
+export function judgedFactsOf(run: AttestedRun): RunPredicate['judged'] {
+  const { judged } = run.result.evidence;
   if (judged === undefined) return null;
   const { passed, total, floor = null, passed_before = null, isolation = null } = judged;
-  return { passed, total, floor, passed_before, isolation, strength: strengthFacts(judged) };
+  const { judge } = run.seen;
+  return {
+    ...{ passed, total, floor, passed_before, isolation, strength: strengthFacts(judged) },
+    ...{ execution: judge?.execution ?? null, commit: judge?.commit ?? null, tree: judge?.tree ?? null },
+    inherited: inheritedIn(run).get(judge?.execution ?? '') ?? null,
+    sealed: run.manifest.holdout !== undefined,
+  };
 }
 
 function strengthFacts(
@@ -100,18 +128,19 @@ function strengthFacts(
   return { ...strength, left_out: left_out.length };
 }
 
-/** The scenarios as tests: whether those that did not pass have failed, and whether their result was replayed. */
-export function scenarioTestsOf({ history, result }: AttestedRun) {
+/** The scenarios as tests: whether those that did not pass have failed, and whether it is in doubt that they judged this product in
+ *  this run. */
+export function scenarioTestsOf(run: AttestedRun) {
+  const { history, result, seen } = run;
   const { judged } = result.evidence;
   if (judged === undefined) return undefined;
-  const { context, origins }: Pick<Checkpoint, 'context' | 'origins'> = history.checkpoint;
-  const cause = own(origins, 'judge.class') === 'tool' ? context['judge.class'] : undefined;
-  const judge = history.records.filter(isVisit).findLast(({ context: { set } }) => 'judge.total' in set);
+  const judge = judgeIn(history.records);
+  const isInherited = seen.judge === undefined || inheritedIn(run).has(seen.judge.execution);
   return {
     ...{ passed: judged.passed, total: judged.total },
     // Unless the last `factory scenario` reports that nothing has failed.
-    failed: cause !== '',
-    replayed: judge === undefined || judge.replayed !== undefined,
+    failed: reportedValue(history.checkpoint, 'judge.class') !== '',
+    doubted: judge?.replayed !== undefined || isInherited || seen.judge?.isAttested !== true,
   };
 }
 
@@ -179,13 +208,20 @@ export function originFactsOf({
   };
 }
 
-export function sandboxFactsOf(manifest: Manifest, graph: Graph | undefined): RunPredicate['sandbox'] {
-  const { sandbox, not_enforced } = manifest;
+/** The sandbox of the run's own executions: a fork does not know that of the executions that it has inherited. */
+export function sandboxFactsOf(run: AttestedRun): RunPredicate['sandbox'] {
+  const { manifest, graph } = run;
+  const { sandbox, not_enforced, changes = [] } = manifest;
+  const resumed = changes.filter(({ run_id }) => run_id === manifest.run_id);
   const others = [...(graph === undefined ? [] : allNodes(graph)).values()];
   return {
     used: sandbox?.used ?? null,
     enforces: sandbox?.enforces ?? [],
     not_enforced,
+    earlier: resumed.flatMap(({ changed }) =>
+      changed.flatMap(({ what, before }) => (what === 'sandbox' ? [before] : [])),
+    ),
+    unknown_for: inheritedIn(run).size,
     nodes: Object.fromEntries(
       others.flatMap((node) => {
         const word = node.attrs.get('sandbox')?.value.text ?? '';

@@ -13,7 +13,8 @@ export type RunChecks = {
         readonly total: number;
         /** Whether those that have not passed failed: else they were skipped. */
         readonly failed: boolean;
-        readonly replayed: boolean;
+        /** Their result is of another run, or of another product. */
+        readonly doubted: boolean;
       }
     | undefined;
   /** Whether something is in doubt that is no test: commands that are not listed, … */
@@ -26,6 +27,8 @@ type CheckedCommand = {
   readonly exit_code: number | null;
   /** Its result is from the record of another run. */
   readonly replayed: boolean;
+  /** Which files it has seen: `start`, those before anything was made, tests nothing of the product. */
+  readonly files: 'attested' | 'others' | 'start';
 };
 
 const standings = ['passed', 'warned', 'failed'] as const;
@@ -33,14 +36,15 @@ type Standing = (typeof standings)[number];
 
 /** The type and content of the statement; undefined where nothing was checked. */
 export function testResultOf(run: RunChecks) {
-  if (run.commands.length === 0 && run.judged === undefined) return undefined;
+  const commands = run.commands.filter((one) => one.files !== 'start' || commandStanding(one) === 'failed');
+  if (commands.length === 0 && run.judged === undefined) return undefined;
   const tests = new Map<string, Standing>();
   const add = (name: string, is: Standing) => {
     // Of several executions of one command the worst counts.
     const before = tests.get(name) ?? 'passed';
     tests.set(name, standings.indexOf(is) > standings.indexOf(before) ? is : before);
   };
-  for (const one of run.commands) add(one.command, commandStanding(one));
+  for (const one of commands) add(one.command, commandStanding(one));
   const skipped = judgedTests(run.judged, add);
   const hasSucceeded = run.status === 'completed' || run.status === 'overridden';
   if (!hasSucceeded) add(`run: ${run.status}`, 'failed');
@@ -56,17 +60,17 @@ export function testResultOf(run: RunChecks) {
   };
 }
 
-function commandStanding({ outcome, exit_code, replayed }: CheckedCommand): Standing {
+function commandStanding({ outcome, exit_code, replayed, files }: CheckedCommand): Standing {
   if (exit_code !== 0 || (outcome !== 'success' && outcome !== 'partial_success')) return 'failed';
-  return replayed || outcome === 'partial_success' ? 'warned' : 'passed';
+  return replayed || files === 'others' || outcome === 'partial_success' ? 'warned' : 'passed';
 }
 
 /** Adds the scenarios, by number: their names are the holdout's. Answers whether some were skipped. */
 function judgedTests(judged: RunChecks['judged'], add: (name: string, is: Standing) => void): boolean {
   if (judged === undefined) return false;
-  const { passed, total, failed, replayed } = judged;
+  const { passed, total, failed, doubted } = judged;
   for (let n = 1; n <= total; n++)
-    if (n <= passed) add(`scenario ${n} of ${total}`, replayed ? 'warned' : 'passed');
+    if (n <= passed) add(`scenario ${n} of ${total}`, doubted ? 'warned' : 'passed');
     else if (failed) add(`scenario ${n} of ${total}`, 'failed');
   return passed < total && !failed;
 }
@@ -75,6 +79,7 @@ function judgedTests(judged: RunChecks['judged'], add: (name: string, is: Standi
 export const hasDoubts = ({
   audit,
   evidence: { more_commands: more, outdated = [], judged },
+  proof,
 }: {
   readonly audit?: { readonly errors: number } | undefined;
   readonly evidence: {
@@ -82,4 +87,11 @@ export const hasDoubts = ({
     readonly outdated?: readonly unknown[] | undefined;
     readonly judged?: { readonly floor?: string } | undefined;
   };
-}): boolean => more > 0 || outdated.length > 0 || judged?.floor === 'failed' || (audit?.errors ?? 0) > 0;
+  /** The files that were verified in a clean checkout, if that was done. */
+  readonly proof?: 'attested' | 'others' | undefined;
+}): boolean =>
+  more > 0 ||
+  outdated.length > 0 ||
+  judged?.floor === 'failed' ||
+  (audit?.errors ?? 0) > 0 ||
+  proof === 'others';

@@ -12,6 +12,8 @@ test.for([
   ['an error of the audit', { audit: { errors: 1 }, evidence: { more_commands: 0 } }, true],
   ['a command that is not listed', { evidence: { more_commands: 1 } }, true],
   ['an outdated acceptance command', { evidence: { more_commands: 0, outdated: [{}] } }, true],
+  ['a proof of the last commit', { evidence: { more_commands: 0 }, proof: 'attested' }, false],
+  ['a proof of another commit', { evidence: { more_commands: 0 }, proof: 'others' }, true],
   [
     'scenarios that accept a product that does nothing',
     { evidence: { more_commands: 0, judged: { floor: 'failed' } } },
