@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const belowApp = [
   ...['core', 'platform', 'dot', 'agents', 'git', 'run', 'workspace', 'contents', 'lint', 'nodes', 'holdout'],
-  ...['fleet', 'mutants', 'scenarios', 'planner', 'builder', 'engine', 'verify'],
+  ...['fleet', 'mutants', 'scenarios', 'planner', 'builder', 'engine', 'verify', 'github'],
 ];
 
 /** Room → the rooms that it may import. A file directly in `src/` is a separate room. */
@@ -16,6 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   dot: ['core'],
   agents: ['platform', 'core'],
   git: ['platform', 'core'],
+  github: ['platform', 'core'],
   contents: ['platform', 'core'],
   workspace: ['contents', 'platform', 'core'],
   run: ['workspace', 'contents', 'platform', 'core'],

@@ -16,8 +16,59 @@ export const realPost: Post = async ({ url, headers, body, timeoutMs }) => {
     await response.body?.cancel();
     return { status: response.status };
   } catch (error) {
-    // The reason is in the cause; the message of fetch itself is "fetch failed".
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return { unreachable: systemWords(cause) };
+    return { unreachable: unreachableWords(error) };
   }
 };
+
+export type HttpRequest = {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For the whole of it. */
+  readonly timeoutMs: number;
+  /** A longer body of the answer is no answer. */
+  readonly mostBytes: number;
+  readonly signal?: AbortSignal;
+};
+
+export type HttpAnswer = {
+  readonly status: number;
+  /** The value of a header, undefined without it. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: string;
+};
+
+/** Sends a request and reads the whole answer. Redirects are answers like others; never rejects. */
+export type HttpSend = (request: HttpRequest) => Promise<HttpAnswer | { readonly unreachable: string }>;
+
+export const realSend: HttpSend = async ({ method, url, headers, body, timeoutMs, mostBytes, signal }) => {
+  try {
+    const ends = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
+    const response = await fetch(url, {
+      ...{ method, headers, redirect: 'manual', signal: AbortSignal.any(ends) },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await bodyOf(response, mostBytes);
+    if (text === undefined) return { unreachable: `the answer is longer than ${mostBytes} bytes` };
+    const header = (name: string) => response.headers.get(name) ?? undefined;
+    return { status: response.status, header, body: text };
+  } catch (error) {
+    return { unreachable: unreachableWords(error) };
+  }
+};
+
+async function bodyOf(response: Response, most: number): Promise<string | undefined> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += piece.length;
+    if (size > most) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** The reason is in the cause; the message of fetch itself is "fetch failed". */
+const unreachableWords = (error: unknown): string =>
+  systemWords(error instanceof Error && error.cause instanceof Error ? error.cause : error);

@@ -58,10 +58,13 @@ describe('a run id', () => {
     expect(newRunIdProblem('latest-1')).toBeUndefined();
   });
 
-  test.for(['queue', 'Holds', 'spend', 'schedules'])('that names the shared folder %s is refused', (id) => {
-    expect(newRunIdProblem(id)).toBe(`"${id}" is the name of a folder that all runs share`);
-    expect(newRunIdProblem(`${id}-1`)).toBeUndefined();
-  });
+  test.for(['queue', 'Holds', 'spend', 'schedules', 'github'])(
+    'that names the shared folder %s is refused',
+    (id) => {
+      expect(newRunIdProblem(id)).toBe(`"${id}" is the name of a folder that all runs share`);
+      expect(newRunIdProblem(`${id}-1`)).toBeUndefined();
+    },
+  );
 
   test('of a new run is a ULID of the current time', () => {
     const at = (ms: number): Clock => ({ ...realClock, now: () => new Date(ms) });

@@ -68,6 +68,7 @@ export const sharedFolders = {
   holds: 'holds',
   spend: 'spend',
   schedules: 'schedules',
+  github: 'github',
 } as const;
 
 /** The name of a file in a known folder. */

@@ -1,0 +1,225 @@
+/** Requests to GitHub: retried where that is safe, unchanged answers by their ETags, all pages of a list. */
+import type { Clock } from '../core/contracts/clock.ts';
+import { shortText } from '../core/diagnostic.ts';
+import { isObject, mostGivenLevels, parseJson } from '../core/json.ts';
+import type { HttpAnswer, HttpSend } from '../platform/http.ts';
+import { GitHubError, type GitHubTrouble } from './error.ts';
+import { limitedUntil } from './limit.ts';
+import type { GitHubServer } from './server.ts';
+
+export type GitHubHost = {
+  readonly clock: Clock;
+  readonly send: HttpSend;
+  readonly signal: AbortSignal;
+  /** Answers of earlier commands. */
+  readonly kept?: AnswerStore;
+};
+
+/** Answers with their ETags: one that has not changed costs nothing of the limit, and is not sent again. */
+export interface AnswerStore {
+  get(url: string): KeptAnswer | undefined;
+  set(url: string, answer: KeptAnswer): Promise<void>;
+}
+export type KeptAnswer = {
+  readonly etag: string;
+  readonly body: unknown;
+  /** The URL of the next page. */
+  readonly next?: string | undefined;
+};
+
+/** All of it rejects with a `GitHubError`. Paths begin with a slash; of full URLs only those of the same origin are asked. */
+export interface GitHub {
+  readonly server: GitHubServer;
+  get(path: string): Promise<unknown>;
+  /** The items of all pages; `items` finds them where a page is no list. */
+  pages(path: string, items?: (page: unknown) => unknown): Promise<readonly unknown[]>;
+  /** A request that changes something: after an `outage` it may or may not have. */
+  change(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body: object): Promise<unknown>;
+  /** `data` of a GraphQL query that changes nothing. */
+  query(text: string, variables: Readonly<Record<string, string | number | null>>): Promise<unknown>;
+  /** Waits, as between two attempts. */
+  pause(attempt: number): Promise<void>;
+}
+
+const timeoutMs = 30_000;
+const mostBytes = 32 * 1024 * 1024;
+/** How often a request that changes nothing is sent. */
+const mostAttempts = 4;
+const mostRedirects = 3;
+/** A list of more pages than that is endless. */
+const mostPages = 400;
+
+export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
+  const urlOf = (path: string): string => (path.startsWith('/') ? `${server.api}${path}` : path);
+  const sent = (request: Sent) => sendOnce(server, host, request);
+  const pause = (attempt: number) => host.clock.sleep(1000 * 2 ** attempt, host.signal);
+  const again = async (request: Sent): Promise<HttpAnswer> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await sent(request);
+      } catch (error) {
+        const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
+        if (!isOutage || attempt + 1 >= mostAttempts) throw error;
+        await pause(attempt);
+      }
+    }
+  };
+  const page = (path: string) => readPage(server, host, urlOf(path), again);
+  return {
+    server,
+    get: async (path) => (await page(path)).body,
+    async pages(path, items = (body) => body) {
+      const all: unknown[] = [];
+      let next: string | undefined = path;
+      for (let count = 0; next !== undefined; count++) {
+        const one: Page = await page(next);
+        const list = items(one.body);
+        if (!Array.isArray(list) || count >= mostPages) throw notTheApi(`GET ${shownPath(server, next)}`);
+        all.push(...(list as readonly unknown[]));
+        next = one.next;
+      }
+      return all;
+    },
+    async change(method, path, body) {
+      const answer = await sent({ method, url: urlOf(path), body });
+      return answer.body === '' ? undefined : jsonOf(answer, `${method} ${path}`);
+    },
+    async query(text, variables) {
+      const request = { method: 'POST', url: server.graphql, body: { query: text, variables } };
+      return dataOf(jsonOf(await again(request), 'POST /graphql'), host.clock.now());
+    },
+    pause,
+  };
+}
+
+type Sent = {
+  readonly method: string;
+  readonly url: string;
+  readonly body?: object;
+  readonly etag?: string | undefined;
+};
+type Page = { readonly body: unknown; readonly next?: string | undefined };
+
+/** One request with its answer of 2xx, 304 or a redirect; all else is thrown. */
+async function sendOnce(server: GitHubServer, host: GitHubHost, request: Sent): Promise<HttpAnswer> {
+  const { method, url, body, etag } = request;
+  const what = `${method} ${shownPath(server, url)}`;
+  if (new URL(url).origin !== new URL(server.api).origin)
+    throw rejected(`GitHub names an address of another server: ${new URL(url).origin}`, 0);
+  const answer = await host.send({
+    ...{ method, url, timeoutMs, mostBytes, signal: host.signal },
+    headers: {
+      accept: 'application/vnd.github+json',
+      authorization: `Bearer ${server.token}`,
+      'user-agent': 'factory',
+      'x-github-api-version': '2022-11-28',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (host.signal.aborted) throw new GitHubError(`interrupted: ${what}`, { kind: 'interrupted' });
+  if ('unreachable' in answer)
+    throw new GitHubError(`${server.api} cannot be reached: ${answer.unreachable}`, { kind: 'outage' });
+  const { status } = answer;
+  if (status < 400 && (status < 300 || status === 304 || method === 'GET')) return answer;
+  throw failureOf(answer, what, host.clock.now());
+}
+
+/** What an answer says that is none of success. */
+function failureOf(answer: HttpAnswer, what: string, now: Date): GitHubError {
+  const { status } = answer;
+  const until = limitedUntil(answer, now);
+  if (until !== undefined) return limited(until);
+  const words = `GitHub answers ${status} to ${what}${apiMessage(answer)}`;
+  const trouble: GitHubTrouble =
+    status >= 500
+      ? { kind: 'outage' }
+      : status === 401
+        ? { kind: 'token' }
+        : status === 403 || status === 404 || status === 410 || status === 451
+          ? { kind: 'access', status }
+          : { kind: 'rejected', status };
+  const why = status === 401 ? ': it does not take the token, which may have expired' : '';
+  return new GitHubError(`${words}${why}`, trouble);
+}
+
+const limited = (until: Date): GitHubError =>
+  new GitHubError('GitHub asks to wait: too many requests', { kind: 'limit', until });
+const rejected = (message: string, status: number): GitHubError =>
+  new GitHubError(message, { kind: 'rejected', status });
+
+/** The message of the API, which is not ours. */
+function apiMessage({ body }: HttpAnswer): string {
+  try {
+    const value = parseJson(body, mostGivenLevels);
+    if (!isObject(value) || typeof value['message'] !== 'string') return '';
+    const errors: readonly unknown[] = Array.isArray(value['errors']) ? value['errors'] : [];
+    const more = errors.flatMap((one) =>
+      isObject(one) && typeof one['message'] === 'string' ? [one['message']] : [],
+    );
+    return ` (${shortText([value['message'], ...more].join(': '), 300)})`;
+  } catch {
+    return '';
+  }
+}
+
+/** One page: the kept answer where GitHub says that it has not changed. */
+async function readPage(
+  server: GitHubServer,
+  host: GitHubHost,
+  from: string,
+  again: (request: Sent) => Promise<HttpAnswer>,
+): Promise<Page> {
+  let url = from;
+  for (let redirects = 0; ; redirects++) {
+    const kept = host.kept?.get(url);
+    const answer = await again({ method: 'GET', url, etag: kept?.etag });
+    if (answer.status === 304 && kept !== undefined) return kept;
+    const what = `GET ${shownPath(server, url)}`;
+    if (answer.status >= 300) {
+      const to = answer.header('location');
+      if (to === undefined || redirects >= mostRedirects || !URL.canParse(to, url)) throw notTheApi(what);
+      // A renamed repository; another origin is refused, as everywhere.
+      url = new URL(to, url).href;
+      continue;
+    }
+    const page = { body: jsonOf(answer, what), next: nextIn(answer.header('link')) };
+    const etag = answer.header('etag');
+    if (etag !== undefined) await host.kept?.set(url, { ...page, etag });
+    return page;
+  }
+}
+
+/** The next page that a `Link` header names. */
+const nextIn = (link = ''): string | undefined =>
+  /<([^>]*)>\s*;[^,]*?\brel="?next"?/.exec(link)?.[1] ?? undefined;
+
+function jsonOf({ body, status }: HttpAnswer, what: string): unknown {
+  try {
+    return parseJson(body, mostGivenLevels);
+  } catch {
+    throw notTheApi(`${what} (${status})`);
+  }
+}
+
+/** An answer that is not that of the API: it comes from another server. */
+export const notTheApi = (what: string): GitHubError =>
+  rejected(`the answer to ${what} is not one of the GitHub API: GITHUB_API_URL may name another server`, 0);
+
+function dataOf(answer: unknown, now: Date): unknown {
+  if (!isObject(answer)) throw notTheApi('POST /graphql');
+  const errors: readonly unknown[] = Array.isArray(answer['errors']) ? answer['errors'] : [];
+  const [first] = errors.filter(isObject);
+  if (first === undefined) return answer['data'];
+  if (first['type'] === 'RATE_LIMITED') throw limited(new Date(now.getTime() + 60_000));
+  const message = `GitHub answers to a query: ${shortText(String(first['message']), 300)}`;
+  const isAway = first['type'] === 'NOT_FOUND' || first['type'] === 'FORBIDDEN';
+  throw new GitHubError(
+    message,
+    isAway ? { kind: 'access', status: 404 } : { kind: 'rejected', status: 200 },
+  );
+}
+
+const shownPath = ({ api }: GitHubServer, url: string): string =>
+  shortText(url.startsWith(api) ? url.slice(api.length) : new URL(url).pathname, 200);

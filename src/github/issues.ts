@@ -1,0 +1,155 @@
+/** Issues: which have a label, and all of one that decides about it, read at one moment. */
+import * as z from 'zod';
+import { once } from '../core/once.ts';
+import { type Actor, actorSchema } from './access.ts';
+import { type GitHub, notTheApi } from './client.ts';
+import { type RepositoryName, repositoryPath } from './repository-name.ts';
+
+const listedSchema = once(() => z.array(z.object({ number: z.int(), pull_request: z.unknown().optional() })));
+
+/** Numbers of the open issues with a label, the oldest first. Pull requests are none. */
+export async function issuesWithLabel(
+  client: GitHub,
+  name: RepositoryName,
+  label: string,
+): Promise<readonly number[]> {
+  const query = new URLSearchParams({
+    ...{ state: 'open', labels: label, sort: 'created', direction: 'asc', per_page: '100' },
+  });
+  const path = `${repositoryPath(name)}/issues?${query}`;
+  const read = listedSchema().safeParse(await client.pages(path));
+  if (!read.success) throw notTheApi(`GET ${path}`);
+  const numbers = read.data.flatMap((one) => (one.pull_request === undefined ? [one.number] : []));
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/** A text that its author, or others, may have changed since. */
+export type EditedText = {
+  readonly body: string;
+  /** The body as GitHub renders it, without its marks. */
+  readonly bodyText: string;
+  readonly author: Actor;
+  readonly lastEditedAt: string | null;
+  readonly editor: Actor;
+};
+
+export type IssueComment = EditedText & {
+  readonly url: string;
+  readonly createdAt: string;
+  /** Whether the account of our token has written it. */
+  readonly viewerDidAuthor: boolean;
+  /** Hidden by a moderator. */
+  readonly isMinimized: boolean;
+};
+
+/** A label that was set or removed, or another title. */
+export type IssueEvent = {
+  readonly kind: 'labeled' | 'unlabeled' | 'renamed';
+  readonly at: string;
+  readonly actor: Actor;
+  /** Of a label: its name now. */
+  readonly label: string;
+};
+
+export type Issue = EditedText & {
+  readonly number: number;
+  readonly url: string;
+  readonly title: string;
+  readonly isOpen: boolean;
+  /** The latest, in the order of time. */
+  readonly events: readonly IssueEvent[];
+  readonly comments: readonly IssueComment[];
+};
+
+/** Text and history in one answer: between two requests either may change. */
+const issueQuery = `query FactoryIssue($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    issue(number: $number) {
+      url state title body bodyText lastEditedAt
+      author { login __typename } editor { login __typename }
+      timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
+        nodes {
+          __typename
+          ... on LabeledEvent { createdAt actor { login __typename } label { name } }
+          ... on UnlabeledEvent { createdAt actor { login __typename } label { name } }
+          ... on RenamedTitleEvent { createdAt actor { login __typename } }
+        }
+      }
+      comments(first: 100, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          url body bodyText createdAt lastEditedAt viewerDidAuthor isMinimized
+          author { login __typename } editor { login __typename }
+        }
+      }
+    }
+  }
+}`;
+
+const kinds = { LabeledEvent: 'labeled', UnlabeledEvent: 'unlabeled', RenamedTitleEvent: 'renamed' } as const;
+
+const editedFields = once(() => ({
+  body: z.string(),
+  bodyText: z.string(),
+  author: actorSchema(),
+  lastEditedAt: z.string().nullable(),
+  editor: actorSchema(),
+}));
+
+const answerSchema = once(() => {
+  const event = z.object({
+    __typename: z.enum(['LabeledEvent', 'UnlabeledEvent', 'RenamedTitleEvent']),
+    createdAt: z.string(),
+    actor: actorSchema(),
+    label: z.object({ name: z.string() }).optional(),
+  });
+  const comment = z.object({
+    ...editedFields(),
+    ...{ url: z.string(), createdAt: z.string(), viewerDidAuthor: z.boolean(), isMinimized: z.boolean() },
+  });
+  const issue = z.object({
+    ...editedFields(),
+    ...{ url: z.string(), state: z.string(), title: z.string() },
+    timelineItems: z.object({ nodes: z.array(event) }),
+    comments: z.object({
+      pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() }),
+      nodes: z.array(comment),
+    }),
+  });
+  return z.object({ repository: z.object({ issue }) });
+});
+
+/** The issue with all of its comments. */
+export async function readIssue(client: GitHub, name: RepositoryName, number: number): Promise<Issue> {
+  const comments: IssueComment[] = [];
+  let first: Omit<Issue, 'comments'> | undefined;
+  for (let after: string | null = null; ; ) {
+    const variables = { owner: name.owner, name: name.repo, number, after };
+    const read = answerSchema().safeParse(await client.query(issueQuery, variables));
+    if (!read.success) throw notTheApi('POST /graphql');
+    const { comments: page, timelineItems, state, ...issue } = read.data.repository.issue;
+    const events = timelineItems.nodes.map(({ __typename, createdAt, actor, label }) => ({
+      ...{ kind: kinds[__typename], at: createdAt, actor, label: label?.name ?? '' },
+    }));
+    first ??= { ...issue, number, events, isOpen: state === 'OPEN' };
+    comments.push(...page.nodes);
+    if (!page.pageInfo.hasNextPage) return { ...first, comments };
+    after = page.pageInfo.endCursor;
+    if (after === null) throw notTheApi('POST /graphql');
+  }
+}
+
+const writtenSchema = once(() => z.object({ html_url: z.string() }));
+
+/** Writes a comment; answers its address. */
+export async function writeComment(
+  client: GitHub,
+  name: RepositoryName,
+  number: number,
+  body: string,
+): Promise<string> {
+  const path = `${repositoryPath(name)}/issues/${number}/comments`;
+  const read = writtenSchema().safeParse(await client.change('POST', path, { body }));
+  if (!read.success) throw notTheApi(`POST ${path}`);
+  return read.data.html_url;
+}
