@@ -130,6 +130,28 @@ export const lookVerbs: readonly Verb[] = [
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   {
+    usage: 'mcp',
+    about:
+      'Offer the runs to a model client: a server of the Model Context Protocol on standard input and output',
+    examples: ['mcp', 'mcp --allow-acts --root projects'],
+    exits: { 0: 'the client ended the session' },
+    options: () => [
+      runsdir(),
+      option(
+        '--allow-acts',
+        'offer also what changes something: start, answer, stop, resume, fork, deliver, …; without it the tools only read',
+      ),
+      option(
+        '--root <dir>',
+        'folder in which runs can be started, with its subfolders (default: the current directory); repeatable',
+        repeatable,
+      ),
+      notifyOption('of the runs that are started or resumed: see factory run'),
+      dbOption(),
+    ],
+    load: async () => (await import('./mcp.ts')).mcpCommand,
+  },
+  {
     usage: 'diff <run> [paths...]',
     about: 'Print what a run changed in its workspace, as a patch',
     examples: ['diff latest --at check@2'],

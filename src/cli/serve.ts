@@ -86,7 +86,10 @@ export function givenToken(
 }
 
 /** The folders of `--root`, as given and by their real paths; by default the current one. */
-function rootsOf({ root = [] }: Pick<ServeOptions, 'root'>, { cwd }: CliIo): readonly string[] | Refusal {
+export function rootsOf(
+  { root = [] }: Pick<ServeOptions, 'root'>,
+  { cwd }: CliIo,
+): readonly string[] | Refusal {
   const paths = root.length === 0 ? [cwd] : root.map((path) => resolve(cwd, path));
   const bad = paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true);
   if (bad !== undefined)
@@ -119,7 +122,7 @@ async function serve(
   const roots = rootsOf(options, io);
   if ('problems' in roots) return roots;
   const signal = io.signal();
-  const web = webOf(options, { runsDir, roots }, signal, io);
+  const web = webOf({ ...options, who: 'page' }, { runsDir, roots }, signal, io);
   let actual = port;
   const access = { token, host, port: () => actual, machine: hostname(), publicUrl };
   const page = readAssets(join(packageRoot(), 'dist/page'));
@@ -144,8 +147,9 @@ async function serve(
   return { port: actual, runsDir, signal, close };
 }
 
-function webOf(
-  options: Pick<ServeOptions, 'readOnly' | 'notify' | 'db'>,
+/** What the endpoints work with. `closing` fires when the server ends. */
+export function webOf(
+  options: Pick<ServeOptions, 'readOnly' | 'notify' | 'db'> & Pick<Web, 'who'>,
   { runsDir, roots }: { readonly runsDir: string; readonly roots: readonly string[] },
   closing: AbortSignal,
   io: CliIo,
@@ -159,7 +163,7 @@ function webOf(
   const db = databaseUrlOf(options, io);
   return {
     ...host,
-    ...{ notify: options.notify, runsDir, env, every, spawn, closing, readOnly },
+    ...{ who: options.who, notify: options.notify, runsDir, env, every, spawn, closing, readOnly },
     ...{ runs, db },
     ...sharedReaders({ clock, closing, runs }),
     queue: openServedQueue({ ...host, runsDir, env, runs, db }),

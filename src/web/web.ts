@@ -28,6 +28,8 @@ export type Web = InspectHost & {
   /** The URL of the database that has the jobs. */
   readonly db: string | undefined;
   readonly readOnly: boolean;
+  /** Who acts, in records. */
+  readonly who: 'page' | 'mcp';
   readonly env: Environment;
   /** Whom the runs that this server begins notify. */
   readonly notify: string | undefined;

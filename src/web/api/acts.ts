@@ -20,14 +20,19 @@ export const actsApi: Pick<
   'dismiss' | 'stop' | 'resume' | 'fork' | 'replay' | 'remove' | 'deliver'
 > = {
   stop: async ({ web, run, body: { after_node: afterNode } }) => {
-    const stopped = await stopRun(run.id, run.dir, { who, clock: web.clock, afterNode, timeoutMs: stopMs });
+    const stopped = await stopRun(run.id, run.dir, {
+      who: web.who,
+      clock: web.clock,
+      afterNode,
+      timeoutMs: stopMs,
+    });
     web.runs.expect(run.id);
     if (stopped.kind === 'refused') return problem(409, 'refused', stopped.why, stopped.fix);
     if (stopped.kind === 'not_running') return problem(409, 'refused', `run ${run.id} does not run`);
     return reportOfStop(run.dir, stopped, (await web.runs.row(run.id))?.next ?? '', web, afterNode);
   },
   dismiss: async ({ web, run }) => {
-    const done = await dismissRun(run.dir, who, web);
+    const done = await dismissRun(run.dir, web.who, web);
     web.runs.expect(run.id);
     return 'problems' in done ? refusal(done) : done;
   },
@@ -63,14 +68,11 @@ export const actsApi: Pick<
   },
   deliver: async ({ web, run, body }) => {
     // A push that has begun is not stopped with the server.
-    const done = await deliverRun(run.dir, body, { ...web, who, signal: () => new AbortController().signal });
+    const done = await deliverRun(run.dir, body, { ...web, signal: () => new AbortController().signal });
     web.runs.expect(run.id);
     return 'problems' in done ? refusal(done) : done;
   },
 };
-
-/** Who acts, in records. */
-export const who = 'page';
 
 type Fact = { readonly what: string; readonly [detail: string]: Json };
 
@@ -78,7 +80,7 @@ type Fact = { readonly what: string; readonly [detail: string]: Json };
  *  the same: an error would make people repeat it. */
 export function recordPageAct(web: Web, dir: string, act: Fact): void {
   try {
-    recordAct(dir, { who, ...act }, web.clock);
+    recordAct(dir, { who: web.who, ...act }, web.clock);
   } catch {}
 }
 

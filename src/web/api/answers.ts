@@ -5,7 +5,7 @@ import { questionOfToken } from '../../app/run/answer-token.ts';
 import { reportOfNote, steerRun } from '../../app/steer-run.ts';
 import type { Refusal } from '../../core/diagnostic.ts';
 import { answerTokenHeader } from '../security.ts';
-import { type Handlers, problem, refusal } from '../web.ts';
+import { type Handlers, problem, refusal, type Web } from '../web.ts';
 import { recordPageAct } from './acts.ts';
 
 export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
@@ -16,7 +16,7 @@ export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
       return problem(403, 'forbidden', `the token is for the question ${named} only`);
     const from = token === null && headers.get('Authorization') === null ? 'page' : 'api';
     web.answering.add(run.id);
-    const request = { ...body, question: named, by: body.by ?? from, from } as const;
+    const request = { ...body, question: named, by: body.by ?? defaultBy(web, from), from } as const;
     const done = await answerAndResume(run.dir, request, web).finally(() => web.answering.delete(run.id));
     web.runs.expect(run.id);
     if ('problems' in done) return refusedAnswer(done);
@@ -31,7 +31,7 @@ export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
   },
   steer: async ({ web, run, body, request: { headers } }) => {
     const from = headers.get('Authorization') === null ? 'page' : 'api';
-    const request = { ...body, by: body.by ?? from, from } as const;
+    const request = { ...body, by: body.by ?? defaultBy(web, from), from } as const;
     const given = await steerRun(run.dir, request, web);
     if (!('problems' in given)) return reportOfNote(run.dir, request, given.note, web);
     const [first] = given.problems;
@@ -40,6 +40,9 @@ export const answersApi: Pick<Handlers, 'answer' | 'steer'> = {
     return problem(status, first.code, first.message, first.fix);
   },
 };
+
+/** A model client is no person at the page, nor a program of one. */
+const defaultBy = ({ who }: Web, from: 'page' | 'api'): string => (who === 'page' ? from : who);
 
 /** With the code of the refusal: programs tell an answer that came second from one that is wrong. */
 function refusedAnswer(refused: Refusal): Response {

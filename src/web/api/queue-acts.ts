@@ -11,7 +11,6 @@ import type { MoveBody, SubmitBody } from '../contract.ts';
 import { startFlags, typedFlag } from '../start-findings.ts';
 import { type StartRequest, startRequest } from '../start-request.ts';
 import { type Handlers, notFound, refusal, type Web } from '../web.ts';
-import { who } from './acts.ts';
 
 /** Milliseconds that an answer waits for a run to stop. */
 const stopMs = 2000;
@@ -50,7 +49,7 @@ async function changed(
   runId: string,
   act: (queue: JobQueue, host: ChangeHost) => Promise<QueueChange | Refusal>,
 ): Promise<QueueChange | Response> {
-  const { runsDir, clock, closing } = web;
+  const { runsDir, clock, closing, who } = web;
   const host: ChangeHost = { runsDir, clock, who, timeoutMs: stopMs, signal: closing };
   const done = await web.queue.change(async (queue) =>
     (await queue.get(runId)) === undefined ? undefined : act(queue, host),

@@ -1,0 +1,38 @@
+/** `factory mcp`: a server of the Model Context Protocol on standard input and output, over the HTTP API without a port. */
+import type { Readable, Writable } from 'node:stream';
+import type { ClientOptions } from './client.ts';
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema,
+  Server,
+  StdioServerTransport,
+} from './mcp-protocol.ts';
+import { callTool, modelTools } from './mcp-tools.ts';
+
+const instructions =
+  'Runs of factory, which turns specifications into verified commits. Begin with the tool "runs"; "why" explains what a run needs.';
+
+/** Serves until the client closes the streams, or the signal fires. */
+export async function serveModels(
+  streams: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+  about: { readonly version: string; readonly allowActs: boolean; readonly signal: AbortSignal },
+  client: ClientOptions,
+): Promise<void> {
+  const { version, allowActs, signal } = about;
+  const server = new Server({ name: 'factory', version }, { capabilities: { tools: {} }, instructions });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...modelTools(allowActs)] }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => ({
+    ...(await callTool(params.name, params.arguments ?? {}, allowActs, client)),
+  }));
+  const transport = new StdioServerTransport(streams.input as Readable, streams.output as Writable);
+  const closed = new Promise<void>((done) => {
+    server.onclose = () => done();
+    // The transport does not watch the end of its input.
+    streams.input.once('end', () => done());
+    streams.input.once('close', () => done());
+    signal.addEventListener('abort', () => done(), { once: true });
+  });
+  await server.connect(transport);
+  await closed;
+  await server.close();
+}
