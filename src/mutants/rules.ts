@@ -36,6 +36,8 @@ export interface LanguageTable {
   readonly isLeftOut: (node: SyntaxNode) => boolean;
   /** By the type of the node. */
   readonly rules: Readonly<Record<string, readonly MutationRule[]>>;
+  /** What replaces all of a file where an empty one would not be noticed by the compiler. */
+  readonly emptied?: string;
   /** String literals that are regular expressions: the pattern's place, and how it reads. */
   readonly patternOf?: (node: SyntaxNode) => PatternText | undefined;
 }

@@ -168,6 +168,18 @@ test('with a build the source is judged, and a mutant that cannot be built does 
   expect(survivors).toHaveLength(strength.survived);
 });
 
+test('a compiler that leaves what it made before, where a file is empty, does not hide that the file is run', async () => {
+  await using it = await project({
+    'app/src/A.java': 'class A { int a() {\n  return 41;\n} }\n',
+    // As javac: nothing is made of an empty file, and nothing of one that is wrong.
+    'app/build.sh':
+      'mkdir -p out; if grep -q "^}$" src/A.java; then exit 1; fi\n[ ! -s src/A.java ] || sed -n "s/.*return \\(.*\\);/echo \\1/p" src/A.java >out/a\n',
+    's/a_scenario.sh': `${modes}${asks('sh out/a', '41')}`,
+  });
+  const { strength } = await json(it, { build: 'sh build.sh', files: ['*.java'] });
+  expect(strength).toMatchObject({ state: 'measured', not_reached: 0, rate: 1 });
+});
+
 test('interrupted, it prints the number so far', async () => {
   await using it = await project({
     'app/add.mjs': add,

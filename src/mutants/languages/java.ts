@@ -142,6 +142,8 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
 
 export const java: LanguageTable = {
   grammar: 'java',
+  // Of an empty file javac makes no class, and leaves the one of before.
+  emptied: '}',
   isLeftOut,
   patternOf,
   rules: {

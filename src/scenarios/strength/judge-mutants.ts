@@ -1,5 +1,7 @@
 /** Judges mutants one after the other, in an order that makes those judged a random sample, until enough is known. */
+import { languageTables } from '../../mutants/languages/index.ts';
 import { type Mutant, mutatedText } from '../../mutants/mutants.ts';
+import type { LanguageTable } from '../../mutants/rules.ts';
 import type { PhaseHost } from '../launch/product.ts';
 import { pooled } from '../pooled.ts';
 import type { StrengthCache } from './cache.ts';
@@ -133,13 +135,14 @@ function judging(
     return outcome;
   };
   const emptied = new Map<string, Promise<MutantOutcome | undefined>>();
-  const judgeEmptied = async (path: string): Promise<MutantOutcome | undefined> => {
+  const judgeEmptied = async ({ path, language }: Mutant): Promise<MutantOutcome | undefined> => {
     const id = `emptied ${path}`;
-    return known.get(id) ?? noted(id, await variants.judge(new Map([[path, '']])));
+    const { emptied: text = '' }: LanguageTable = languageTables[language];
+    return known.get(id) ?? noted(id, await variants.judge(new Map([[path, text]])));
   };
   return async (mutant: Mutant): Promise<MutantOutcome | undefined> => {
     const { path } = mutant;
-    const whole = emptied.get(path) ?? judgeEmptied(path);
+    const whole = emptied.get(path) ?? judgeEmptied(mutant);
     emptied.set(path, whole);
     const outcome = await whole;
     if (outcome === undefined) return undefined;
