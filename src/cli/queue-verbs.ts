@@ -1,5 +1,6 @@
 /** The verbs of the queue of runs. */
 import { queueSettingNames } from '../core/settings/queue.ts';
+import { intakeVerb } from './github-verbs.ts';
 import { keepVerb } from './keep-verb.ts';
 import {
   dbOption,
@@ -126,6 +127,7 @@ export const queueVerbs: readonly (Verb | Group)[] = [
     },
     verbs: queueSteps,
   },
+  intakeVerb,
   keepVerb,
   scheduleVerbs,
 ];

@@ -83,6 +83,8 @@ export interface FakeGitHub extends AsyncDisposable {
   react(fits: (request: FakeRequest) => boolean, reaction: FakeReaction): void;
   /** Called when a request has arrived, before anything is done. */
   onRequest: ((request: FakeRequest) => void) | undefined;
+  /** Called when a request was carried out, before it is answered. */
+  onAnswer: ((request: FakeRequest) => void) | undefined;
   pageSize: number;
 }
 
@@ -118,6 +120,7 @@ export async function startGitHub(): Promise<FakeGitHub> {
       set === undefined
         ? (answered ?? notFound)
         : { status: set.reaction.status, body: set.reaction.body, headers: { ...set.reaction.headers } };
+    it.onAnswer?.(request);
     request.status = send(out, sent, headers['if-none-match']);
   });
 
@@ -142,6 +145,7 @@ export async function startGitHub(): Promise<FakeGitHub> {
     requests: [],
     tokens: new Map([[token, 'factory-user']]),
     onRequest: undefined,
+    onAnswer: undefined,
     pageSize: 100,
     repository(name) {
       const known = repositories.get(name.toLowerCase()) ?? newRepository(name);

@@ -1,0 +1,52 @@
+/** The verbs that ask GitHub. */
+import {
+  dbOption,
+  json,
+  noColor,
+  notBeforeOption,
+  notEmpty,
+  option,
+  passedOptions,
+  priorityOption,
+  runsdir,
+} from './options.ts';
+import type { Group } from './verb.ts';
+
+/** Flags of the runs. `--label` is the label of the issues here. */
+const runFlags = () =>
+  passedOptions().map((one) => {
+    if (one.attributeName() !== 'labels') return one;
+    one.attributeName = () => 'labels';
+    return Object.assign(one, { flags: one.flags.replace('--label', '--run-label'), long: '--run-label' });
+  });
+
+export const intakeVerb: Group = {
+  usage: 'intake <from>',
+  about: 'Turn issues with a label into runs in the queue: github OWNER/REPO',
+  examples: ['intake github my-org/my-project --label factory --workdir ../my-project'],
+  exits: {
+    0: 'every issue was looked at; those that wait for a person are printed',
+    2: 'invalid usage, no access, or flags that no run can have',
+    75: 'GitHub asks to wait, or cannot be reached: the same command later does the rest',
+    130: 'interrupted',
+  },
+  verbs: [
+    {
+      usage: 'github <repo>',
+      about: 'Queue a run for each open issue whose label was set by someone with write access',
+      options: () => [
+        option('--label <name>', 'label of the issues (default: factory)', notEmpty),
+        option('--pipeline <name>', 'pipeline with a variable spec (default: compile-and-build)', notEmpty),
+        runsdir(),
+        dbOption(),
+        priorityOption(),
+        notBeforeOption(),
+        ...runFlags(),
+        json(),
+        option('-q, --quiet', 'print run ids of new runs only'),
+        noColor(),
+      ],
+      load: async () => (await import('./intake.ts')).intakeCommand,
+    },
+  ],
+};
