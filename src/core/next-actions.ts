@@ -164,7 +164,7 @@ function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   const same = unchanged(stood, typed);
   const edit = editOf(stood, typed);
   if (stood.failureClass === 'scenario')
-    return [otherScenarios(stood), edit ?? lastResort(stood, typed)].flatMap((one) => one ?? []);
+    return [...otherScenarios(stood, typed), edit ?? lastResort(stood, typed)];
   if (edit !== undefined)
     return same !== undefined && stood.failureClass === 'infra'
       ? [same, edit, ...hint()]
@@ -201,14 +201,27 @@ function startAnew({ anew }: StoodRun, words: string): NextAction | undefined {
   return command === undefined ? undefined : { kind: 'start', words, command };
 }
 
-const otherScenarios = (stood: StoodRun): NextAction | undefined =>
-  startAnew(stood, 'Fix the scenario, then start a new run: this one and its forks keep theirs');
+/** The same work for fixed scenarios: the run and its plain forks keep those that it has. */
+const otherScenarios = (stood: StoodRun, { program, run }: TypedRun): readonly NextAction[] => [
+  ...(stood.failedNode === ''
+    ? []
+    : [
+        {
+          kind: 'edit' as const,
+          words:
+            'Fix the scenario in a copy DIR of its folder: the scenarios there judge the same work in a fork',
+          command: `${program} fork ${run} --before ${stood.failedNode} --holdout DIR`,
+          after: 'fixing the scenario in DIR',
+        },
+      ]),
+  ...[startAnew(stood, 'Fix the scenario, then start a new run')].flatMap((one) => one ?? []),
+];
 
 /** After a failure that no agent can fix. A resume would begin with the agent. */
 function afterUnfixable(cause: FailureClass, stood: StoodRun, typed: TypedRun): readonly NextAction[] {
   const { failedNode, pipeline, placeOf } = stood;
-  const start = cause === 'scenario' ? otherScenarios(stood) : undefined;
-  if (start !== undefined) return [start];
+  const others = cause === 'scenario' ? otherScenarios(stood, typed) : [];
+  if (others.length > 0) return others;
   if (cause !== 'config' || pipeline === undefined)
     return [again(failedNode, typed, `Fix what the reason names, then execute ${failedNode} again`)];
   const file = quoteWord(pipeline);

@@ -29,7 +29,7 @@ const changes = {
   inputs: /^f run p\.dot/,
   agents: /^f resume r1 --live$/,
   look: /^f (?:audit|verify|why|show) r1$/,
-  suite: /^f fork r1 --before judge --holdout DIR$/,
+  suite: /^f fork r1 --before \S+ --holdout DIR$/,
 } as const;
 
 type Row = readonly [
@@ -150,9 +150,9 @@ const classRows: Readonly<Record<FailureClass, readonly [own: Pair, exit: Pair, 
     ['hint', hint],
   ],
   scenario: [
-    ['inputs', anew()],
-    ['inputs', anew()],
-    ['inputs', anew()],
+    ['suite', 'f fork r1 --before check --holdout DIR'],
+    ['suite', 'f fork r1 --before check --holdout DIR'],
+    ['suite', 'f fork r1 --before check --holdout DIR'],
   ],
   infra: [
     ['machine', 'f resume r1'],
@@ -264,7 +264,13 @@ const gateRows: Readonly<Record<string, readonly Row[]>> = {
   ],
   spending: [],
   unfixableFailure: [
-    ['a scenario that no agent can fix', unfixable('scenario'), 'inputs', anew()],
+    [
+      'a scenario that no agent can fix',
+      unfixable('scenario'),
+      'suite',
+      'f fork r1 --before check --holdout DIR',
+      [anew()],
+    ],
     ['a machine that no agent can fix', unfixable('infra'), 'machine', 'f fork r1 --at check --before'],
     [
       'a command that no agent can fix',
