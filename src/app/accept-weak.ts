@@ -4,13 +4,19 @@ import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';
+import { type JsonObject, own } from '../core/json.ts';
 import { isOverridden, overriddenIn } from '../core/overridden.ts';
 import { type WeaknessAccepted, weaknessAcceptedSchema } from '../core/records/acceptance.ts';
+import { buildStateIn } from '../core/records/build.ts';
+import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { commitSchema } from '../core/records/result.ts';
 import type { Strength } from '../core/records/strength.ts';
 import type { VisitRecord } from '../core/records/visit.ts';
 import { strengthWords } from '../core/strength.ts';
-import { weakStrength } from '../core/weak-judge.ts';
+import { weakJudgeIn, weakStrength } from '../core/weak-judge.ts';
+import { firstCommitOf } from '../git/history.ts';
+import { openRun } from '../run/open-run.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 import { stateAfter } from '../run/visits.ts';
 import { readActs, recordAct, thisUser } from './acts.ts';
@@ -104,15 +110,50 @@ export function recordAcceptance(
   { head, who = thisUser() }: { readonly head: string; readonly who?: string | undefined },
   clock: Pick<Clock, 'now'>,
 ): void {
-  const before = acceptedWeakness(runDir);
+  const before = latestAcceptance(runDir);
   if (before?.node === node && before.head === head) return;
   recordAct(runDir, { who, what: acceptance, node, strength, head }, clock);
 }
 
 const acceptance = 'accept_weak';
 
-/** The latest acceptance of a run, if there is one. */
-export function acceptedWeakness(runDir: string): WeaknessAccepted | undefined {
+const latestAcceptance = (runDir: string): WeaknessAccepted | undefined => {
   const last = readActs(runDir).findLast(({ what }) => what === acceptance);
   return last && weaknessAcceptedSchema().safeParse(last).data;
+};
+
+type Standing = Parameters<typeof weakJudgeIn>[0] & {
+  readonly status: string;
+  /** Of its last record. */
+  readonly at: string;
+  /** Unknown in a checkpoint's file. */
+  readonly visits?: Readonly<Record<string, number>> | undefined;
+  readonly tool_state?: JsonObject | undefined;
+};
+
+/** The latest acceptance of a run, if it is of the failure, the strength and the commit that the run has now: a resume or another judge
+ *  needs another one. No hash covers acts. */
+export function acceptedWeakness(runDir: string, standing: Standing): WeaknessAccepted | undefined {
+  const weak = standing.status === 'failed' ? weakJudgeIn(standing) : undefined;
+  const last = weak && latestAcceptance(runDir);
+  if (last === undefined || weak === undefined) return undefined;
+  const { visits, at } = standing;
+  const [node, visit] = last.node.split('@');
+  const isLatest = visits === undefined ? last.at >= at : own(visits, weak.node) === Number(visit);
+  const isOfJudge = node === weak.node && isLatest && last.strength === strengthWords(weak.strength);
+  return isOfJudge && last.head === headIn(runDir, standing) ? last : undefined;
+}
+
+/** The last commit as the run has recorded it. */
+function headIn(runDir: string, { context, tool_state }: Standing): string | null {
+  const { data = [] } = commitSchema().array().safeParse(context['build.commits']);
+  const made = data.findLast(({ commit }) => commit !== null)?.commit;
+  return buildStateIn(tool_state)?.head ?? made ?? firstCommitOf(layout(runDir).history);
+}
+
+/** The same from the run's directory. */
+export function acceptedWeaknessIn(runDir: string): WeaknessAccepted | undefined {
+  if (latestAcceptance(runDir) === undefined) return undefined;
+  const read = openRun(runDir).history();
+  return read.ok ? acceptedWeakness(runDir, read.checkpoint) : undefined;
 }

@@ -1,6 +1,6 @@
 /** `factory audit`: checks a run for holdout leaks and for changes of tests and of what runs them. */
 
-import { acceptedWeakness } from '../app/accept-weak.ts';
+import { acceptedWeaknessIn } from '../app/accept-weak.ts';
 import { storedGraph } from '../app/read-pipeline.ts';
 import { countedItems } from '../core/amounts.ts';
 import { refused } from '../core/diagnostic.ts';
@@ -23,7 +23,7 @@ export async function auditCommand(run: string, options: AuditOptions, io: CliIo
   const audited = await audit(found.dir, io);
   if ('why' in audited) return refused('run-files', audited.why);
   const { report } = audited;
-  const accepted = acceptedWeakness(found.dir);
+  const accepted = acceptedWeaknessIn(found.dir);
   const acceptance = accepted === undefined ? {} : { accepted_weakness: accepted };
   if (options.json === true) io.out(`${JSON.stringify({ ...report, ...acceptance }, null, 2)}\n`);
   else io.out(auditText(report, accepted, painter(paints(io, io.outIsTerminal, options.color))));

@@ -1,6 +1,6 @@
 /** `factory verify`: whether a run's directory is still what the run has written, or an attestation what its signer has. */
 import { resolve } from 'node:path';
-import { acceptedWeakness } from '../app/accept-weak.ts';
+import { acceptedWeaknessIn } from '../app/accept-weak.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { judgedWords } from '../core/judged-words.ts';
@@ -112,7 +112,7 @@ export function printVerified(
   io: Io,
 ): number {
   const code = verified.problems.length === 0 ? 0 : 1;
-  const accepted = acceptedWeakness(dir);
+  const accepted = acceptedWeaknessIn(dir);
   if (options.json === true) {
     const { manifest, ...more } = verified;
     const status = code === 0 ? 'holds' : 'changed';

@@ -1,9 +1,11 @@
 /** Factory's files and refs in a run's `history.git`, and git calls on it. */
 import * as z from 'zod';
 import type { Environment } from '../core/contracts/process.ts';
+import { parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { historyLayout } from '../core/records/layout.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
+import { readPlain } from '../platform/files/read.ts';
 import { type Git, type GitCall, ownGit, processEnvironment } from '../platform/git.ts';
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './guard.ts';
 
@@ -30,6 +32,17 @@ export type HistoryStart = z.infer<ReturnType<typeof historyStartSchema>>;
 /** Rejects when the run has no history (its pipeline has no `factory order` tools). */
 export const readHistoryStart = (historyDir: string): Promise<HistoryStart> =>
   readJsonRecord(historyLayout(historyDir).start, historyStartSchema());
+
+/** Where the orders begin; null in an empty history, or where that cannot be read. */
+export function firstCommitOf(historyDir: string): string | null {
+  const read = readPlain(historyLayout(historyDir).start);
+  if (read.kind !== 'text') return null;
+  try {
+    return historyStartSchema().safeParse(parseJson(read.text)).data?.first_commit ?? null;
+  } catch {
+    return null;
+  }
+}
 
 /** Files in no commit that the proof of exactly this commit needed, from the context of the run. */
 export function neededBy(head: string, context: Readonly<Record<string, unknown>>): readonly string[] {

@@ -32,15 +32,24 @@ export type SealedHoldout = {
 
 type WithHoldout = Pick<Manifest, 'original_workdir'> & { readonly holdout: Holdout };
 
+/** Whether commits of the run may have scenarios: its own, or those that a fork has replaced. */
+export const mayBeCommitted = ({
+  holdout: { from, committed },
+  original_workdir: workdir,
+}: WithHoldout): boolean =>
+  committed === true ||
+  from === 'workdir' ||
+  (workdir !== '' && isWithin(realOrSame(workdir), realOrSame(from)));
+
 export const sealedHoldout = (
-  { holdout: { paths, from }, original_workdir: workdir }: WithHoldout,
+  manifest: WithHoldout,
   files: readonly SealedFile[],
   key: Buffer,
 ): SealedHoldout => ({
-  paths,
-  committed: from === 'workdir' || (workdir !== '' && isWithin(realOrSame(workdir), realOrSame(from))),
+  paths: manifest.holdout.paths,
+  committed: mayBeCommitted(manifest),
   files: () => files,
-  isSealed: (path) => isSealedPath(path, paths),
+  isSealed: (path) => isSealedPath(path, manifest.holdout.paths),
   seal: (text) => sealText(text, key),
 });
 

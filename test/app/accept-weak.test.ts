@@ -1,5 +1,5 @@
 /** Runs whose scenarios passed and are too weak a judge: what they say, what can be done, and what a person may accept. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Strength } from '../../src/core/records/strength.ts';
@@ -195,4 +195,30 @@ test('a tool that runs behind the judge replaces no result, neither of it nor of
   const { evidence, proof } = it.json('.factory/runs/r/result.json');
   expect(evidence.judged).toMatchObject({ passed: 1, total: 2 });
   expect(proof).toBeNull();
+});
+
+test('an acceptance is of the commit and the execution that it was given for, and of no other', async () => {
+  await using it = await ran(judged());
+  expect((await deliver(it, '--accept-weak')).code).toBe(0);
+  const acts = join(it.path, '.factory/runs/r/acts.jsonl');
+  const given = readFileSync(acts, 'utf8');
+  const line = given.split('\n').find((one) => one.includes('accept_weak')) ?? '';
+  const accepted = async () => [
+    JSON.parse((await it.called(['verify', 'r'], { json: true })).out).accepted_weakness,
+    JSON.parse((await it.called(['audit', 'r'], { json: true })).out).accepted_weakness,
+    JSON.parse((await it.called(['show', 'r'], { json: true })).out).accepted_weakness ?? undefined,
+  ];
+  expect(await accepted()).toEqual(Array(3).fill(expect.objectContaining({ node: 'judge@1' })));
+  const { head } = JSON.parse(line);
+  for (const other of [line.replace(head, 'f'.repeat(40)), line.replace('judge@1', 'judge@2')]) {
+    writeFileSync(acts, `${given}${other}\n`);
+    expect(await accepted()).toEqual([undefined, undefined, undefined]);
+  }
+  writeFileSync(acts, `${given}${line.replace(head, 'f'.repeat(40))}\n`);
+  const [row] = JSON.parse((await it.called(['runs', '--json'])).out).runs;
+  expect(row.headline).not.toContain('; accepted by ');
+  writeFileSync(acts, given);
+  expect((await it.fork('r', { at: 'judge@1', runId: 'f' })).code).toBe(1);
+  const told = await it.called(['verify', 'f'], { json: true });
+  expect(JSON.parse(told.out)).not.toHaveProperty('accepted_weakness');
 });

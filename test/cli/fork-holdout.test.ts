@@ -1,6 +1,6 @@
 /** `factory fork RUN --before NODE --holdout DIR`: another suite for the same workspace and commits. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { house } from '../support/house.ts';
@@ -147,6 +147,38 @@ test('scenarios of the workdir are made stronger in their place, though commits 
   expect(told.code, told.err).toBe(0);
   const { holdout, forked_from } = manifest(it, 'f');
   expect([holdout.from, holdout.files, forked_from.changed]).toEqual(['workdir', 2, ['holdout']]);
+});
+
+test('scenarios of commits stay hidden in a fork, and in its forks, that are judged by a suite elsewhere', async () => {
+  // A verification behind the judge would read the commits where they may be shown.
+  const look = `look [type=verification, sees_holdout=false, verification.allowed_commands="git show"]
+    plan [shape=parallelogram, sets_plan=true, sees_holdout=false, tool_command="echo '{\\"context_updates\\":{\\"verification.plan\\":{\\"files\\":[\\"a.txt\\"],\\"commands\\":[\\"git show HEAD:scripts/scenarios/a.sh\\"]}}}' > $FACTORY_OUTPUT"]
+    failed [shape=Msquare]
+    judge -> plan [condition="outcome=success"]; plan -> look; look -> exit [condition="outcome=success"]; look -> failed [condition="outcome=fail"]`;
+  const dot = pipeline(next).replace('judge -> exit [condition="outcome=success"]', look);
+  await using it = await house(
+    { ...files, 'p.dot': dot, 'w/scripts/scenarios/a.sh': '# the first suite, committed\n' },
+    () => ({
+      FACTORY_SANDBOX: 'none',
+    }),
+  );
+  commitAll(join(it.path, 'w'));
+  await it.run('p.dot', { runId: 'base', ...quiet });
+  for (const [from, runId] of [
+    ['base', 'f'],
+    ['f', 'ff'],
+  ] as const) {
+    await it.fork(from, { before: 'judge', holdout: 'stronger', runId, ...quiet });
+    expect(manifest(it, runId).holdout).toMatchObject({ from: join(it.path, 'stronger'), committed: true });
+    expect(it.read(`${runs}/${runId}/journal.jsonl`)).not.toContain('the first suite, committed');
+    const said = readdirSync(join(it.path, runs, runId, 'look')).map((name) =>
+      statSync(join(it.path, runs, runId, 'look', name)).isFile()
+        ? it.read(`${runs}/${runId}/look/${name}`)
+        : '',
+    );
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.join()).not.toContain('the first suite, committed');
+  }
 });
 
 test('files of the product are not replaced by a holdout that the run did not have', async () => {

@@ -10,7 +10,7 @@ import type { RunRecord, VisitRecord } from '../../core/records/visit.ts';
 import { inputsOf } from '../../run/evidence.ts';
 import type { StoredRun } from '../../run/open-run.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
-import { readActs } from '../acts.ts';
+import { acceptedWeakness } from '../accept-weak.ts';
 import type { RunPredicate } from './predicate.ts';
 import { judgeIn, type Seen } from './seen.ts';
 
@@ -152,6 +152,7 @@ export function acceptedFactsOf({
   result,
 }: AttestedRun): RunPredicate['accepted'] {
   const visits = history.records.filter(isVisit);
+  const weakness = acceptedWeakness(runDir, history.checkpoint);
   const isFile = (what: string): boolean =>
     !what.startsWith('variable ') || manifest.variables[what.slice('variable '.length)]?.file !== undefined;
   return {
@@ -176,7 +177,7 @@ export function acceptedFactsOf({
       class: one.class,
       question: one.answered.question,
     })),
-    weakness: readActs(runDir).flatMap(({ what, at, who }) => (what === 'accept_weak' ? [{ at, who }] : [])),
+    weakness: weakness === undefined ? [] : [{ at: weakness.at, who: weakness.who }],
     notes: visits.reduce((sum, { steered = [] }) => sum + steered.length, 0),
   };
 }

@@ -217,11 +217,11 @@ async function readRow(
 function judgeIn(
   dir: string,
   status: RunSummary['status'],
-  standing: Parameters<typeof weakJudgeIn>[0],
+  standing: Omit<Parameters<typeof acceptedWeakness>[1], 'status'>,
   commits: z.infer<ReturnType<typeof madeSchema>>['commits'],
 ) {
   const weak = status === 'failed' ? weakJudgeIn(standing) : undefined;
-  const accepted = weak && acceptedWeakness(dir);
+  const accepted = weak && acceptedWeakness(dir, { ...standing, status });
   const delivered =
     accepted === undefined
       ? isDelivered(dir, { status: 'completed', commits })

@@ -80,7 +80,7 @@ export const factsOf = (
   agent: manifest.agent.describe || 'none',
   ahead: aheadIn(history.checkpoint.context) ?? null,
   notes: [...noteRowsOf(dir, history.records)],
-  accepted_weakness: acceptedWeakness(dir) ?? null,
+  accepted_weakness: acceptedWeakness(dir, history.checkpoint) ?? null,
   result: row.status === 'running' ? null : resultIn(dir, host),
 });
 

@@ -8,7 +8,7 @@ import { type Layout, layout } from '../../core/records/layout.ts';
 import type { Holdout, Manifest, SealedFile } from '../../core/records/manifest.ts';
 import { noteSealed, overlookSealed, pathsOf } from '../../git/commit.ts';
 import { historyGit, readHistoryStart } from '../../git/history.ts';
-import { openHoldout } from '../../holdout/mount.ts';
+import { mayBeCommitted, openHoldout } from '../../holdout/mount.ts';
 import { chooseFix, holdoutFolder, keysAmongRuns, readFrom, unsealable } from '../../holdout/seal.ts';
 import { takeOutSealed } from '../../holdout/sealed-files.ts';
 import { keysFix, sealedHash, writeSealed } from '../../holdout/vault.ts';
@@ -161,7 +161,7 @@ async function treeOf(runDir: string, snapshot: string): Promise<Tree> {
 /** Seals the holdout in a separate store with another key. A history without a holdout gets its paths. */
 export async function sealForFork(
   holdout: ForkHoldout | undefined,
-  { holdout: before, git }: Manifest,
+  { holdout: before, git, original_workdir }: Manifest,
   at: Layout,
   env: Where['env'],
 ) {
@@ -177,8 +177,11 @@ export async function sealForFork(
       await overlookSealed(at.history, historyGit(at.history, env, { workTree: at.workspace }));
     }
   }
+  // A suite elsewhere replaces that of the workdir, which commits still have: no node gets to see them.
+  const isCommitted = before !== undefined && mayBeCommitted({ holdout: before, original_workdir });
+  const committed = isCommitted ? ({ committed: true } as const) : {};
   const written = await writeSealed(at.root, files, env);
   return 'problem' in written
     ? written
-    : { holdout: { paths: [...paths], from, ...written }, files: [], notes: [] };
+    : { holdout: { paths: [...paths], from, ...committed, ...written }, files: [], notes: [] };
 }

@@ -265,6 +265,10 @@ const holdoutSchema = once(() =>
       .array(innerPath())
       .describe('Sealed paths, relative to the workspace, without a slash at the end'),
     from: z.string().describe('`workdir`, or the absolute path of the source folder'),
+    committed: z
+      .literal(true)
+      .exactOptional()
+      .describe('Commits of the run may have scenarios that a fork has replaced by others'),
     files: z.int().nonnegative().describe('Files and links'),
     sha256: z
       .string()
