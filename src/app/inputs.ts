@@ -1,7 +1,5 @@
 /** Reads the inputs of a run, which stay fixed for its whole life: variables, prompts, schemas. */
-import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, extname, isAbsolute, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import type { Diagnostic, Place } from '../core/diagnostic.ts';
 import { allNodes, type Graph, graphWith } from '../core/graph.ts';
 import { type Json, type JsonObject, mostGivenLevels, own, parseJson } from '../core/json.ts';
@@ -13,8 +11,7 @@ import { sha256 } from '../core/sha256.ts';
 import { type Variable, variablesOf } from '../core/variables.ts';
 import type { Texts } from '../engine/run-context.ts';
 import { unusableSchema } from '../nodes/schema.ts';
-import { realClock } from '../platform/clock.ts';
-import { isCode, isMissing, readFailure } from '../platform/files/write.ts';
+import { readInputFile, readInputText } from './input-text.ts';
 
 type Frozen = { readonly path: string; readonly text: string; readonly sha256: string };
 
@@ -29,9 +26,6 @@ export type Inputs = {
 
 /** The code of the problem that a run sets no value for a variable without a default. */
 export const requiredVariable = 'var-required';
-
-/** Bytes; a larger input is refused. */
-const inputLimit = 10 * 1024 * 1024;
 
 /** Reads everything that the pipeline and the flags name. `given` holds `--var name=value`; its paths are relative to `cwd`,
  *  those in the pipeline to the pipeline file. `kept` has the inputs of an earlier run: its variables count where `given`
@@ -120,13 +114,13 @@ async function readVariable(
   }
   const from = chosen === undefined ? at.base : at.cwd;
   const source = isAbsolute(written) ? written : resolve(from, written);
-  const read = await readText(source, `variable "${name}"`);
+  const read = await readInputText(source, `variable "${name}"`);
   if ('problem' in read) {
     const place = chosen === undefined ? at.place : {};
     const fix = read.fix ?? `pass another one: --var ${name}=FILE`;
     return { problem: wrong('var-file', read.problem, { ...place, fix }) };
   }
-  const stored = `${name}${extname(source) === '' ? '.txt' : extname(source)}`;
+  const stored = `${name}${read.ending}`;
   return {
     variable: {
       value: `${inWorkspace.inputs}/${stored}`,
@@ -175,7 +169,7 @@ async function frozen(
     if (reference === undefined || !reference.startsWith('@') || own(found, reference) !== undefined)
       continue;
     const path = resolve(base, reference.slice(1));
-    const read = await readText(path, `${key} of node "${node.id}"`);
+    const read = await readInputFile(path, `${key} of node "${node.id}"`);
     if ('problem' in read) {
       problems.push({
         code: `${key.replaceAll('_', '-')}-file`,
@@ -193,71 +187,6 @@ async function frozen(
 
 const placeOf = ({ file }: Graph, attribute: Attribute | undefined): { readonly place?: Place } =>
   attribute === undefined ? {} : { place: { file, span: attribute.valueSpan } };
-
-/** Reads a pipe (`--var spec=<(command)`) to its end, or a little beyond the input limit. Reads do not block: a blocked process
- *  could not be ended by a signal. */
-async function readPipe(path: string): Promise<Buffer> {
-  const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const pieces: Buffer[] = [];
-  try {
-    for (let length = 0; length <= inputLimit; ) {
-      const piece = Buffer.allocUnsafe(64 * 1024);
-      let got: number;
-      try {
-        got = readSync(pipe, piece);
-      } catch (error) {
-        if (!isCode(error, 'EAGAIN')) throw error;
-        await realClock.sleep(pipeWaitMs);
-        continue;
-      }
-      if (got === 0) break;
-      pieces.push(piece.subarray(0, got));
-      length += got;
-    }
-    return Buffer.concat(pieces);
-  } finally {
-    closeSync(pipe);
-  }
-}
-
-const savedAsText = 'save it as UTF-8 text, or name another file';
-
-/** Milliseconds between two reads of an empty pipe. */
-const pipeWaitMs = 20;
-
-/** The text of an input, or what is wrong with the file; with a fix where naming another file is not it. */
-async function readText(
-  path: string,
-  what: string,
-): Promise<{ text: string } | { problem: string; fix?: string }> {
-  try {
-    const is = await stat(path);
-    if (is.isDirectory())
-      return { problem: `${what}: ${path} is a folder, not a file`, fix: 'name a file in it' };
-    const isPipe = is.isFIFO();
-    if (!is.isFile() && !isPipe) return { problem: `${what}: ${path} is a device, not a file` };
-    if (is.size > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
-    const bytes = isPipe ? await readPipe(path) : await readFile(path);
-    if (bytes.length > inputLimit) return { problem: `${what}: ${path} is larger than 10 MiB` };
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    if (text.includes('\0')) return { problem: `${what}: ${path} is a binary file`, fix: savedAsText };
-    return text.trim() === ''
-      ? { problem: `${what}: ${path} is empty`, fix: 'write the text into it, or name another file' }
-      : { text };
-  } catch (error) {
-    if (isMissing(error)) return { problem: `${what}: there is no file ${path}` };
-    if (isCode(error, 'EACCES', 'EPERM'))
-      return {
-        problem: `${what}: ${path} may not be read (permission denied)`,
-        fix: 'check its permissions and those of the folders above it',
-      };
-    if (error instanceof TypeError)
-      return { problem: `${what}: ${path} is not UTF-8 text`, fix: savedAsText };
-    return {
-      problem: `${what}: cannot read ${path}: ${readFailure(error)}`,
-    };
-  }
-}
 
 /** The input texts of a run, by the names that nodes use. */
 const texts = (record: Readonly<Record<string, { readonly text: string }>>) =>

@@ -45,7 +45,7 @@ const runVerbs: readonly (Verb | Group)[] = [
   {
     usage: 'build <spec>',
     about: 'Turn a spec into verified commits: short for run compile-and-build --var spec=SPEC',
-    examples: ['build my-spec.md --workdir ../my-project --wait'],
+    examples: ['build my-spec.md --workdir ../my-project --wait', 'build specs/001-login'],
     exits: exitsOfRun,
     options: () => [
       ...runOptions(),

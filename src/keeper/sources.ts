@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { bundledPipelines, pipelinePath } from '../app/pipelines.ts';
+import { mainFileOf } from '../app/spec-folder.ts';
 import { type Diagnostic, type Refusal, wrong } from '../core/diagnostic.ts';
 import { nearest } from '../core/nearest.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -11,7 +12,7 @@ export type Source = {
   readonly pipeline: string;
   /** How another process in any folder names it: its absolute path, or the name of a bundled one. */
   readonly named: string;
-  /** Absolute path of the spec that the bundled pipeline for specs builds. */
+  /** Absolute path of the spec, a file or a folder, that the bundled pipeline for specs builds. */
   readonly spec: string | undefined;
 };
 
@@ -50,6 +51,8 @@ function sourcesAt(name: string, cwd: string): Found {
     (kindAt(resolve(cwd, pipeline), pipeline !== name) === 'file' && pipeline !== name)
   )
     return { sources: [pipelineSource(pipeline, cwd)] };
+  if (is === 'folder' && mainFileOf(resolve(cwd, name)) !== undefined)
+    return { sources: [specSource(resolve(cwd, name), cwd)] };
   if (is === 'folder') return specsIn(name, cwd);
   if (is === 'file') return { sources: [specSource(resolve(cwd, name), cwd)] };
   const meant = nearest(name, bundledPipelines());
@@ -76,20 +79,25 @@ const specSource = (spec: string, cwd: string): Source => ({
   spec,
 });
 
+function isSpec(path: string): boolean {
+  const is = kindAt(path);
+  return is === 'folder'
+    ? mainFileOf(path) !== undefined
+    : is === 'file' && specEnds.some((end) => path.endsWith(end));
+}
+
 /** `2-mail.md` comes before `10-login.md`. */
 const byNumberedName = new Intl.Collator('en', { numeric: true }).compare;
 
 function specsIn(name: string, cwd: string): Found {
   const folder = resolve(cwd, name);
-  const files = readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => !entry.name.startsWith('.') && specEnds.some((end) => entry.name.endsWith(end)))
-    .filter((entry) => kindAt(join(folder, entry.name)) === 'file')
-    .map((entry) => entry.name)
+  const files = readdirSync(folder)
+    .filter((entry) => !entry.startsWith('.') && isSpec(join(folder, entry)))
     .sort(byNumberedName);
   if (files.length === 0)
     return no(
       `the folder ${name} has no specs`,
-      `a spec is a file in it that ends with ${specEnds.join(', ')}`,
+      `a spec is a file in it that ends with ${specEnds.join(', ')}, or a folder with spec.md or proposal.md`,
     );
   return { sources: files.map((file) => specSource(join(folder, file), cwd)) };
 }

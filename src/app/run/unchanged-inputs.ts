@@ -9,6 +9,7 @@ import { keepsTexts, type Manifest } from '../../core/records/manifest.ts';
 import type { SettingFlags } from '../../core/settings/run.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { realOrSame } from '../../workspace/roots.ts';
+import { readInputText } from '../input-text.ts';
 import { changedTypes } from '../own-kinds.ts';
 import type { Host, RunFlags } from '../types.ts';
 
@@ -99,10 +100,15 @@ async function otherVars(
     const same =
       was?.file === undefined
         ? was?.value === value
-        : was.file.source === path && sha256(await readFile(path).catch(() => '')) === was.file.sha256;
+        : was.file.source === path && (await hashOfInput(path)) === was.file.sha256;
     if (!same) found.push(name);
   }
   return found;
+}
+
+async function hashOfInput(path: string): Promise<string | undefined> {
+  const read = await readInputText(path, '');
+  return 'problem' in read ? undefined : sha256(read.text);
 }
 
 /** Refuses a changed variable that a resume could not use: a replay keeps the inputs of the run that it follows, and without
