@@ -36,6 +36,7 @@ const apart = {
     onResolve({ filter: /\/import-module\.ts$/ }, () => ({ path: './import-module.cjs', external: true }));
     onResolve({ filter: /\/protocol\.ts$/ }, () => ({ path: './lsp.cjs', external: true }));
     onResolve({ filter: /\/mcp-protocol\.ts$/ }, () => ({ path: './mcp.cjs', external: true }));
+    onResolve({ filter: /\/anthropic-sdk\.ts$/ }, () => ({ path: './anthropic.cjs', external: true }));
   },
 };
 /** Compiled into a package whose own notices do not name it. */
@@ -109,6 +110,7 @@ try {
       ...Object.fromEntries(large.map((name) => [fileOf(name), name])),
       'import-module': 'src/platform/import-module.ts',
       lsp: 'src/lsp/protocol.ts',
+      anthropic: 'src/agents/openai/anthropic-sdk.ts',
     },
     outExtension: { '.js': '.cjs' },
   });

@@ -65,6 +65,7 @@ const Usage = z.strictObject({
   input_tokens: z.int().nonnegative().nullable(),
   output_tokens: z.int().nonnegative().nullable(),
   cached_input_tokens: z.int().nonnegative().nullable().optional(),
+  cache_write_tokens: z.int().nonnegative().nullable().optional(),
   reasoning_tokens: z.int().nonnegative().nullable().optional(),
   cost_usd: z.number().nonnegative().nullable(),
   incomplete: z.literal(true).optional(),

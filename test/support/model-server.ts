@@ -2,6 +2,10 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endless, leave, reactInChat, said } from './model-chat.ts';
+import { reactInMessages } from './model-messages.ts';
+
+/** The APIs that the server can have: OpenAI's two, and Anthropic's Messages. */
+export type SpokenApi = 'responses' | 'chat' | 'anthropic';
 
 type Numbers = { readonly input_tokens?: number; readonly output_tokens?: number };
 
@@ -66,7 +70,7 @@ export interface ModelServer extends AsyncDisposable {
  *  started takes a separate reaction. */
 export async function startModelServer(
   reactions: Reactions,
-  speaks: readonly ('responses' | 'chat')[] = ['responses'],
+  speaks: readonly SpokenApi[] = ['responses'],
 ): Promise<ModelServer> {
   const desk = new Desk(reactions, speaks);
   const changes = waiters();
@@ -126,11 +130,11 @@ function waiters() {
 class Desk {
   readonly requests: ModelRequest[] = [];
   readonly #reactions: Reactions;
-  readonly #speaks: readonly ('responses' | 'chat')[];
+  readonly #speaks: readonly SpokenApi[];
   readonly #background = new Map<string, { polls: number; text: string }>();
   #taken = 0;
 
-  constructor(reactions: Reactions, speaks: readonly ('responses' | 'chat')[]) {
+  constructor(reactions: Reactions, speaks: readonly SpokenApi[]) {
     this.#reactions = reactions;
     this.#speaks = speaks;
   }
@@ -149,7 +153,8 @@ class Desk {
     const [place] = path.split('?');
     const chat = place === '/v1/chat/completions' && this.#speaks.includes('chat');
     const responses = place === '/v1/responses' && this.#speaks.includes('responses');
-    if (method === 'POST' && (chat || responses)) return this.#take(request, out);
+    const messages = place === '/v1/messages' && this.#speaks.includes('anthropic');
+    if (method === 'POST' && (chat || responses || messages)) return this.#take(request, out);
     return sendJson(out, 404, { error: { message: `no ${method} ${path}`, code: 'not_found' } });
   }
 
@@ -178,6 +183,7 @@ class Desk {
     }
     const asked = { stream: body?.['stream'] === true, model: String(body?.['model'] ?? 'test') };
     if (request.path === '/v1/chat/completions') return reactInChat(out, reaction, id, asked);
+    if (request.path.startsWith('/v1/messages')) return reactInMessages(out, reaction, id, asked.model);
     return react(out, reaction, id, asked.stream, asked.model);
   }
 }

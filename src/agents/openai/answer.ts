@@ -83,7 +83,7 @@ export function responsePieces(maxBytes: number, onText: AgentTask['onText']): R
 export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const textSchema = once(() => z.string().nullish().catch(undefined));
-const countSchema = once(() => reportedNumberSchema().nullish().catch(undefined));
+export const countSchema = once(() => reportedNumberSchema().nullish().catch(undefined));
 /** Tokens; an impossible number is none. */
 export const countsSchema = once(() =>
   z.object({ input: countSchema(), output: countSchema(), cached: countSchema(), reasoning: countSchema() }),
@@ -218,13 +218,20 @@ export function incomplete(all: Arrived, why: string, raw: unknown, request: Req
 /** `model`: the one that the server names. */
 export function usageOf(
   model: string,
-  { input, output, cached, reasoning }: z.infer<ReturnType<typeof countsSchema>>,
+  {
+    input,
+    output,
+    cached,
+    written,
+    reasoning,
+  }: z.infer<ReturnType<typeof countsSchema>> & { readonly written?: number | null | undefined },
 ): Usage {
   return {
     model,
     input_tokens: input ?? null,
     output_tokens: output ?? null,
     ...(cached == null ? {} : { cached_input_tokens: cached }),
+    ...(written == null ? {} : { cache_write_tokens: written }),
     ...(reasoning == null ? {} : { reasoning_tokens: reasoning }),
     cost_usd: null,
   };

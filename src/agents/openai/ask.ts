@@ -3,8 +3,9 @@
 import type { AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
 import type { ServerApi } from '../../core/model-server.ts';
 import type { ModelResponse } from './answer.ts';
+import { askAnthropic } from './anthropic.ts';
 import { askChat } from './chat.ts';
-import { type KnownServer, learnedRefusals, sentParts } from './known.ts';
+import { type KnownServer, learnedRefusals, type SpokenApi, sentParts } from './known.ts';
 import type { RefusedParts, Request } from './request.ts';
 import { askResponses } from './responses.ts';
 import { mostOutputTokens } from './settings.ts';
@@ -39,7 +40,7 @@ export type AskDeps = {
 export async function ask(request: Request, deps: AskDeps): Promise<AskResult> {
   const { api, known } = deps;
   const chosen = api === 'auto' ? known.api : api;
-  if (chosen === 'chat') return askWith('chat', request, deps);
+  if (chosen === 'chat' || chosen === 'anthropic') return askWith(chosen, request, deps);
   const got = await askWith('responses', request, deps);
   if ('answer' in got) known.api ??= 'responses';
   if ('answer' in got || chosen !== undefined || got.noPath !== true) return got;
@@ -51,7 +52,7 @@ export async function ask(request: Request, deps: AskDeps): Promise<AskResult> {
 
 const larger = (budget: number): number => Math.max(budget, Math.min(budget * 2, mostOutputTokens));
 
-async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps): Promise<AskResult> {
+async function askWith(api: SpokenApi, first: Request, deps: AskDeps): Promise<AskResult> {
   const { task, watch, mayGrow = true } = deps;
   let short: FailedReport | undefined;
   for (let request = first; ; request = { ...request, budget: larger(request.budget) }) {
@@ -89,11 +90,13 @@ async function askWith(api: 'responses' | 'chat', first: Request, deps: AskDeps)
   }
 }
 
-async function askOnce(api: 'responses' | 'chat', request: Request, deps: AskDeps): Promise<ModelResponse> {
+const askBy = { responses: askResponses, chat: askChat, anthropic: askAnthropic };
+
+async function askOnce(api: SpokenApi, request: Request, deps: AskDeps): Promise<ModelResponse> {
   const { task, watch, refused, note, known } = deps;
   const call = { watch, onText: task.onText, refused, passed: note };
   for (;;) {
-    const got = await (api === 'chat' ? askChat(request, call) : askResponses(request, call));
+    const got = await askBy[api](request, call);
     note(got);
     if (got.kind !== 'trouble') learnedRefusals(known, request, refused, task);
     const sent = sentParts(api, request, refused);

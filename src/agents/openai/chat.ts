@@ -12,21 +12,14 @@ import {
   usageOf,
 } from './answer.ts';
 import { finalFailure, lost } from './failure.ts';
+import { exchange } from './openai-client.ts';
 import { chatBody, type Request } from './request.ts';
 import type { Call } from './responses.ts';
-import { retries, withTries } from './retry.ts';
-import { exchange } from './transport.ts';
+import { untilAnswered } from './retry.ts';
 
 /** Asks until there is an answer or no hope for one. */
-export async function askChat(request: Request, call: Call): Promise<ModelResponse> {
-  const tries = retries(request, call.watch);
-  for (;;) {
-    const got = await once(request, call);
-    if (got.kind !== 'trouble' || call.watch.stopped !== undefined) return got;
-    if (!(await tries.wait(got.trouble))) return withTries(got, got.trouble, tries);
-    call.passed(got);
-  }
-}
+export const askChat = (request: Request, call: Call): Promise<ModelResponse> =>
+  untilAnswered(request, call, () => once(request, call));
 
 async function once(request: Request, { watch, onText, refused }: Call): Promise<ModelResponse> {
   const answer = gathering(request, onText);

@@ -40,10 +40,23 @@ export type FailureFacts = {
   readonly clock: Clock;
 };
 
-type Sdk = typeof import('openai');
+type ErrorClass = abstract new (...given: never[]) => Error;
+/** The classes of an SDK's errors. */
+export type ErrorClasses = Readonly<
+  Record<'APIError' | 'APIConnectionError' | 'APIConnectionTimeoutError', ErrorClass>
+>;
+/** An error of the API as an SDK throws it; `error` is what the server sent of it. */
+type ApiError = Error & {
+  readonly status?: number;
+  readonly headers?: Headers;
+  readonly code?: unknown;
+  readonly param?: unknown;
+  readonly type?: unknown;
+  readonly error?: unknown;
+};
 
 /** The report for an error that the SDK threw, or that reading the body did. */
-export function requestFailure(error: unknown, sdk: Sdk, facts: FailureFacts): RequestFailure {
+export function requestFailure(error: unknown, sdk: ErrorClasses, facts: FailureFacts): RequestFailure {
   const root = rootCause(error);
   if (root instanceof NotTheApi) return { ...outage(`${facts.shown} ${root.message}`), unbilled: true };
   if (error instanceof sdk.APIConnectionError) {
@@ -57,24 +70,42 @@ export function requestFailure(error: unknown, sdk: Sdk, facts: FailureFacts): R
     return { ...outage(reason), ...(isUnreached ? { unbilled: true } : { lost: true }) };
   }
   if (error instanceof sdk.APIError) {
-    const { status } = error;
-    if (status !== undefined && error.headers !== undefined)
-      return refusal(error, status, error.headers, facts);
+    const reported = reportedIn(error);
+    const { status, headers } = error as ApiError;
+    if (status !== undefined && headers !== undefined) return refusal(reported, status, headers, facts);
     // An error event within a stream.
-    return faultFailure(error, facts);
+    return faultFailure(reported, facts);
   }
   return lost(`the answer from ${facts.shown} was cut: ${words(root)}`);
 }
 
+type Reported = { readonly code: string; readonly message: string; readonly param: string };
+
+/** What an error says. Of Anthropic's SDK the error is within the body that the server sent, and its message is all of that. */
+function reportedIn(error: ApiError): Reported {
+  const body = error.error as { readonly error?: { readonly [key: string]: unknown } } | null | undefined;
+  const inner = typeof body?.error === 'object' && body.error !== null ? body.error : {};
+  const words = [error.code, inner['code'], error.type, inner['type']];
+  const code = words.find((word) => (typeof word === 'string' && word !== '') || typeof word === 'number');
+  const status = error.status === undefined ? '' : `${error.status} `;
+  const text = inner['message'];
+  return {
+    code: String(code ?? ''),
+    message: typeof text === 'string' ? `${status}${text}` : error.message,
+    param: textWord(error.param ?? inner['param']),
+  };
+}
+
+const textWord = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 function refusal(
-  error: InstanceType<Sdk['APIError']>,
+  { code, message, param }: Reported,
   status: number,
   headers: Headers,
   facts: FailureFacts,
 ): RequestFailure {
-  const code = typeof error.code === 'string' ? error.code : (error.type ?? '');
   const isOfRequest = status === 400 || status === 422;
-  const reason = oneLine(error.message);
+  const reason = oneLine(message);
   const trouble = troubleBy(status, code, reason, facts) ?? notAccepted(reason, facts);
   const retryAfterMs = askedWait(headers, facts.clock) ?? trouble.report.retryAfterMs;
   // The wait that comes with a rate limit is when the quota is there again.
@@ -82,8 +113,8 @@ function refusal(
     status === 429 && retryAfterMs !== undefined && trouble.report.park?.kind !== 'billing'
       ? { kind: 'quota', wakeAtMs: facts.clock.now().getTime() + retryAfterMs }
       : trouble.report.park;
-  const isTooLong = status === 413 || (isOfRequest && tooLong.test(`${code} ${error.message}`));
-  const refuses = isOfRequest && !isTooLong ? partsIn(error.param ?? '', error.message) : [];
+  const isTooLong = status === 413 || (isOfRequest && tooLong.test(`${code} ${message}`));
+  const refuses = isOfRequest && !isTooLong ? partsIn(param, message) : [];
   return {
     ...trouble,
     ...(isTooLong ? { tooLong: true } : {}),
@@ -109,12 +140,17 @@ const parts: readonly (readonly [Part, RegExp])[] = [
   ['summary', /\bsummar(?:y|ies)\b/i],
   [
     'schema',
-    /\b(?:response_format|json_schema|text\.format|output_config\.format|output_format|structured[ _]outputs?|grammar)\b/i,
+    /\b(?:response_format|json_schema|text\.format|output_config(?!\.effort)|output_format|structured[ _]outputs?|grammar)\b/i,
   ],
   ['temperature', /\btemperature\b/i],
   ['background', /\bbackground\b/i],
   ['sealed', /\b(?:include|encrypted|store)\b/i],
-  ['effort', /\breasoning(?:[._ ]?effort)?\b(?![._ ]summar)|\beffort\b|\bthinking\b/i],
+  ['cache', /\bcache_control\b/i],
+  ['thinking', /\bthinking\b/i],
+  [
+    'effort',
+    /\breasoning(?:[._ ]?effort)?\b(?![._ ]summar)|\boutput_config\b(?!\.format)|\beffort\b|\bthinking\b/i,
+  ],
   ['stream', /\bstream(?:ing)?\b/i],
 ];
 /** OpenAI's code, and the words of other servers for a prompt beyond the model's context. */
@@ -163,8 +199,12 @@ export function faultFailure(
 
 /** Also `billing_not_active`, `billing_hard_limit_reached`: they come with any status. */
 const unpaid = /^(?:insufficient_quota|billing_\w+)$/;
+/** Anthropic's words for the same, which come as an invalid request. */
+const noCredit = /\bcredit balance is too low\b/i;
 const overloaded = /^(?:(?:server_|engine_)?overloaded(?:_error)?|slow_down|service_unavailable)$/;
-const broken = /^(?:server_error|internal_error|vector_store_timeout)$/;
+const broken = /^(?:server_error|internal_error|vector_store_timeout|api_error|timeout_error)$/;
+
+const refusedKey = /^(?:invalid_api_key|authentication_error|permission_error)$/;
 
 /** The meaning of statuses and of the API's error codes; undefined for any other. */
 function troubleBy(
@@ -174,11 +214,11 @@ function troubleBy(
   facts: FailureFacts,
 ): RequestFailure | undefined {
   const { model, shown, server } = facts;
-  if (unpaid.test(code) || status === 402) {
+  if (unpaid.test(code) || status === 402 || noCredit.test(message)) {
     const reason = `the quota of the key at ${shown} is used up (${message}): check its plan and billing`;
     return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
   }
-  if (status === 401 || status === 403 || code === 'invalid_api_key')
+  if (status === 401 || status === 403 || refusedKey.test(code))
     return config(
       `the key was refused by ${shown} (${message}): set ${server.keyVariable ?? 'a key for it'} to a key that may use "${model}" there`,
       'auth',

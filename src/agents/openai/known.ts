@@ -1,6 +1,10 @@
 /** What a run has learned about a server: the API that it has, and the parts of a request that it refuses. */
 import type { AgentTask } from '../../core/contracts/agent.ts';
+import type { ServerApi } from '../../core/model-server.ts';
 import type { Part, RefusedParts, Request } from './request.ts';
+
+/** An API that a request can be sent over. */
+export type SpokenApi = Exclude<ServerApi, 'auto'>;
 
 export type KnownServer = {
   api?: 'responses' | 'chat';
@@ -15,7 +19,7 @@ export const refusedBefore = ({ refused }: KnownServer, model: string): RefusedP
 /** The optional parts that a request over this API has. (A refused stream of the Responses API is answered from the
  *  background.) */
 export function sentParts(
-  api: 'responses' | 'chat',
+  api: SpokenApi,
   { effort, schema, talk, temperature }: Request,
   refused: RefusedParts,
 ): RefusedParts {
@@ -23,6 +27,8 @@ export function sentParts(
     ['summary', api === 'responses' && effort !== undefined && !refused.has('effort')],
     ['sealed', api === 'responses' && talk !== undefined],
     ['stream_options', api === 'chat'],
+    ['thinking', api === 'anthropic' && effort !== undefined],
+    ['cache', api === 'anthropic'],
     ['effort', effort !== undefined],
     ['schema', schema !== undefined],
     ['temperature', temperature !== undefined],

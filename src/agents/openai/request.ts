@@ -1,4 +1,4 @@
-/** What a model is asked: the settings of a request, the conversation so far, and the bodies that both APIs take. Pure. */
+/** What a model is asked: the settings of a request, the conversation so far, and the bodies that the APIs of OpenAI take. Pure. */
 import type { CallWait, ExchangeItem } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -55,6 +55,8 @@ export type Part =
   | 'background'
   | 'schema'
   | 'effort'
+  | 'thinking'
+  | 'cache'
   | 'temperature';
 /** The parts that a server has refused during this task, or before. */
 export type RefusedParts = Set<Part>;
@@ -70,7 +72,7 @@ export type ToolSpec = {
 export type FunctionCall = { readonly id: string; readonly name: string; readonly arguments: string };
 
 export type Turn =
-  /** `items`: the output as the Responses API returned it. */
+  /** `items`: the output as the server returned it, where its API has more than texts and calls. */
   | {
       readonly by: 'model';
       readonly text: string;

@@ -13,9 +13,9 @@ import {
   textOr,
 } from './answer.ts';
 import { faultFailure, finalFailure, lost, type RequestFailure } from './failure.ts';
+import { connect, exchange } from './openai-client.ts';
 import { type RefusedParts, type Request, responsesBody } from './request.ts';
 import { retries, withTries } from './retry.ts';
-import { connect, exchange } from './transport.ts';
 import type { Watch } from './watch.ts';
 
 export type Call = {

@@ -66,6 +66,21 @@ export function retries(
   };
 }
 
+/** Makes a request with `send` until there is an answer or no hope for one. */
+export async function untilAnswered(
+  request: Request,
+  { watch, passed }: { readonly watch: Watch; readonly passed: (exchange: ModelResponse) => void },
+  send: () => Promise<ModelResponse>,
+): Promise<ModelResponse> {
+  const tries = retries(request, watch);
+  for (;;) {
+    const got = await send();
+    if (got.kind !== 'trouble' || watch.stopped !== undefined) return got;
+    if (!(await tries.wait(got.trouble))) return withTries(got, got.trouble, tries);
+    passed(got);
+  }
+}
+
 /** The exchange with a note in its reason, how and how often it was tried, and for an outage how long it was waited for. */
 export function withTries(
   got: ModelResponse,

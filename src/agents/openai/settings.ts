@@ -29,7 +29,7 @@ export const openaiAttributes = {
     },
   ),
   'openai.tools': attr(words(...toolNames), 'The tools of the model.', { unset: 'all of them' }),
-  'openai.api': attr(word('auto', 'responses', 'chat'), 'Which API of the server is used.', {
+  'openai.api': attr(word('auto', 'responses', 'chat', 'anthropic'), 'Which API of the server is used.', {
     default: 'auto',
   }),
   'openai.run_timeout': attr(duration(), 'How long one call of the tool `run` may take.', { default: '10m' }),

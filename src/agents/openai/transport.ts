@@ -1,10 +1,17 @@
 /** The connection to the server: the SDK's client, with a `fetch` that notices every byte and brings what servers send in
  *  place of events or errors into the form that the SDK reads. */
-import type { ClientOptions, OpenAI } from 'openai';
 import { mostGivenLevels, parseJson } from '../../core/json.ts';
 import type { ModelServer } from '../../core/model-server.ts';
 import { type Arrived, failedResponse, type ModelResponse, responseTooLarge } from './answer.ts';
-import { NotTheApi, pageIn, requestFailure, rootCause, TooLarge, webPage } from './failure.ts';
+import {
+  type ErrorClasses,
+  NotTheApi,
+  pageIn,
+  requestFailure,
+  rootCause,
+  TooLarge,
+  webPage,
+} from './failure.ts';
 import type { Request } from './request.ts';
 import { baseUrlWords } from './settings.ts';
 import type { Watch } from './watch.ts';
@@ -12,27 +19,34 @@ import type { Watch } from './watch.ts';
 /** Milliseconds: the longest that a timer of Node takes. */
 const longestTimer = 2 ** 31 - 1;
 
+/** An SDK: its classes of errors, and the client of one request. */
+export type Sdk<Client> = {
+  readonly errors: ErrorClasses;
+  readonly client: (request: Request, wire: Wire) => Client;
+};
+
 /** Sends one request and reads its answer with `read`. Whatever goes wrong becomes an exchange of the kind `trouble`;
  *  `arrived` is what had come by then. Never rejects. */
-export async function exchange(
+export async function exchangeBy<Client>(
+  load: () => Promise<Sdk<Client>>,
   request: Request,
   watch: Watch,
   sent: { readonly path: string; readonly body?: object; readonly stream?: boolean },
   arrived: () => Arrived,
-  read: (client: OpenAI) => Promise<ModelResponse>,
+  read: (client: Client) => Promise<ModelResponse>,
 ): Promise<ModelResponse> {
-  const openai = await import('openai');
+  const sdk = await load();
   const ear = watch.listen(request.idleMs);
   if (sent.body !== undefined)
     request.record?.({ kind: 'request', to: `${request.shown}${sent.path}`, body: sent.body });
   const ended = async (): Promise<ModelResponse> => {
     try {
-      const got = read(clientFor(request, openai.OpenAI, ear.heard, sent.stream === true));
+      const got = read(sdk.client(request, wireFor(request, ear.heard, sent.stream === true)));
       // A body that is not compressed as it claims never ends, whatever aborts it.
       return await Promise.race([got, stoppedBy(watch.signal)]);
     } catch (error) {
       if (rootCause(error) instanceof TooLarge) return responseTooLarge(arrived(), request);
-      return failedResponse(requestFailure(error, openai, request), arrived());
+      return failedResponse(requestFailure(error, sdk.errors, request), arrived());
     } finally {
       ear.end();
     }
@@ -55,29 +69,18 @@ const stoppedBy = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', stop, { once: true });
   });
 
-/** A client for a request of which nothing is read. */
-export async function connect(request: Request): Promise<OpenAI> {
-  const { OpenAI } = await import('openai');
-  return clientFor(request, OpenAI, () => {}, false);
-}
+/** What the clients of all SDKs have in common for one request. */
+export type Wire = ReturnType<typeof wireFor>;
 
-function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, stream: boolean): OpenAI {
-  const { server, access } = request;
+/** `heard` is called with every chunk that comes back. */
+export function wireFor(request: Request, heard: () => void, stream: boolean) {
+  const { server } = request;
   // The query of a base URL belongs after the path of each request.
   const url = new URL(server.baseURL);
   const defaultQuery = Object.fromEntries(url.searchParams);
   url.search = '';
   url.hash = '';
-  return new Client({
-    // The SDK insists on a key; without one the header is left out.
-    apiKey: access.apiKey === '' ? 'none' : access.apiKey,
-    adminAPIKey: null,
-    ...(server.provider === 'openai' ? {} : { organization: null, project: null }),
-    defaultHeaders: {
-      ...(server.provider === 'openai' ? {} : withoutHeadersOfOpenai()),
-      ...(access.apiKey === '' ? { authorization: null } : {}),
-      ...access.headers,
-    },
+  return {
     baseURL: url.href,
     defaultQuery,
     // The SDK would wait for its retries on the real clock, as long as the server asks for, whatever aborts.
@@ -85,19 +88,19 @@ function clientFor(request: Request, Client: typeof OpenAI, heard: () => void, s
     // A model may think long: silence ends a call (`Watch`), not its length.
     timeout: longestTimer,
     fetchOptions: withoutTimeouts(),
-    logLevel: 'off',
-    fetch: async (input, init) => {
+    logLevel: 'off' as const,
+    fetch: async (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Response> => {
       const response = await globalThis.fetch(input, init);
       heard();
       return readable(response, { server, heard, stream, limit: eventLimit(request) });
     },
-  });
+  };
 }
 
-/** The SDK reads headers for OpenAI from a variable: they are no other provider's to see. */
-const withoutHeadersOfOpenai = (): Readonly<Record<string, null>> =>
+/** An SDK reads headers for its provider from a variable: they are no other provider's to see. */
+export const withoutHeadersIn = (variable: string): Readonly<Record<string, null>> =>
   Object.fromEntries(
-    (process.env['OPENAI_CUSTOM_HEADERS'] ?? '')
+    (process.env[variable] ?? '')
       .split('\n')
       .filter((line) => line.includes(':'))
       .map((line) => [line.slice(0, line.indexOf(':')).trim(), null]),
@@ -110,7 +113,7 @@ type Dispatch = (options: object, handler: unknown) => boolean;
 
 /** Node's fetch gives up on a body that is silent for five minutes, and a model may think longer. Without the global
  *  dispatcher (another runtime) fetch keeps its limits. */
-function withoutTimeouts(): NonNullable<ClientOptions['fetchOptions']> {
+function withoutTimeouts(): { readonly dispatcher?: never } {
   // Reading any part of fetch loads it, which sets the dispatcher.
   if (typeof Headers !== 'function') return {};
   const known: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'));
@@ -119,7 +122,7 @@ function withoutTimeouts(): NonNullable<ClientOptions['fetchOptions']> {
   const dispatch: Dispatch = (options, handler) =>
     inner.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
   // Of a dispatcher's many methods fetch uses this one.
-  return { dispatcher: { dispatch } } as object;
+  return { dispatcher: { dispatch } as never };
 }
 
 /** The response as the SDK can read it; `heard` is called with every chunk of its body. */
@@ -153,7 +156,9 @@ async function readable(
     );
   }
   // Some servers do not stream: their whole answer becomes the only event. It is paid for.
-  return new Response(stream ? `data: ${JSON.stringify(value)}\n\n` : JSON.stringify(value), {
+  const isError = 'error' in value && value.error != null;
+  const event = `event: ${isError ? 'error' : 'message'}\ndata: ${JSON.stringify(value)}\n\n`;
+  return new Response(stream ? event : JSON.stringify(value), {
     status,
     headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' },
   });

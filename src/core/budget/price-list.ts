@@ -3,6 +3,9 @@
 
 export const listDate = '2026-01-15';
 
+/** What Anthropic takes for a token that is written to its cache, by the price of input. */
+export const cacheWriteFactor = 1.25;
+
 type Row = readonly [model: string, input: number, cached: number | null, output: number];
 
 export const listPrices: readonly Row[] = [

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Diagnostic } from '../diagnostic.ts';
 import { once } from '../once.ts';
-import { listDate, listPrices } from './price-list.ts';
+import { cacheWriteFactor, listDate, listPrices } from './price-list.ts';
 import type { Usage } from './usage.ts';
 
 const usd = once(() => z.number().nonnegative());
@@ -12,6 +12,7 @@ const priceSchema = once(() =>
     input: usd(),
     output: usd(),
     cached_input: usd().exactOptional().describe('Default: the price of other input'),
+    cache_write: usd().exactOptional().describe('Default: the price of other input'),
   }),
 );
 /** USD per million tokens. */
@@ -42,7 +43,12 @@ export const bundledPrices: Prices = {
   models: new Map(
     listPrices.map(([model, input, cached, output]) => [
       model,
-      cached === null ? { input, output } : { input, cached_input: cached, output },
+      {
+        input,
+        output,
+        ...(cached === null ? {} : { cached_input: cached }),
+        ...(model.startsWith('claude-') ? { cache_write: input * cacheWriteFactor } : {}),
+      },
     ]),
   ),
 };
@@ -93,8 +99,10 @@ export function leastCostOf(usage: Usage, prices: Prices): number {
   if (price === undefined) return 0;
   const input = usage.input_tokens ?? 0;
   const cached = Math.min(usage.cached_input_tokens ?? 0, input);
+  const written = Math.min(usage.cache_write_tokens ?? 0, input - cached);
   const perMillion =
-    (input - cached) * price.input +
+    (input - cached - written) * price.input +
+    written * (price.cache_write ?? price.input) +
     cached * (price.cached_input ?? price.input) +
     (usage.output_tokens ?? 0) * price.output;
   return Math.round(perMillion * 1e4) / 1e10;

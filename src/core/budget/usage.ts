@@ -15,6 +15,11 @@ export const usageSchema = once(() =>
     input_tokens: z.number().nullable().describe('Including cached ones'),
     output_tokens: z.number().nullable().describe('Including those of reasoning'),
     cached_input_tokens: z.number().nullable().exactOptional(),
+    cache_write_tokens: z
+      .number()
+      .nullable()
+      .exactOptional()
+      .describe('Of the input, those that were put into a cache, if they have their own price'),
     reasoning_tokens: z.number().nullable().exactOptional(),
     cost_usd: z.number().nullable(),
     incomplete: z
@@ -93,6 +98,7 @@ export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   if (a === undefined) return b;
   const known = (u: Usage) => u.input_tokens !== null && u.output_tokens !== null && u.incomplete !== true;
   const cached = both(a.cached_input_tokens, b.cached_input_tokens);
+  const written = both(a.cache_write_tokens, b.cache_write_tokens);
   const reasoning = both(a.reasoning_tokens, b.reasoning_tokens);
   const models = [...new Set([...a.model.split(', '), ...b.model.split(', ')])];
   return {
@@ -100,6 +106,7 @@ export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
     input_tokens: both(a.input_tokens, b.input_tokens),
     output_tokens: both(a.output_tokens, b.output_tokens),
     ...(cached === null ? {} : { cached_input_tokens: cached }),
+    ...(written === null ? {} : { cache_write_tokens: written }),
     ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
     cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
     ...(known(a) && known(b) ? {} : { incomplete: true as const }),

@@ -6,7 +6,12 @@ import type { OpenaiOptions } from '../../../src/agents/openai.ts';
 import type { Clock } from '../../../src/core/contracts/clock.ts';
 import { Superseded } from '../../../src/platform/files/fence.ts';
 import { handClock } from '../../support/clock.ts';
-import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
+import {
+  type ModelRequest,
+  type Reaction,
+  type SpokenApi,
+  startModelServer,
+} from '../../support/model-server.ts';
 import { keepsTheAgentContract, settingsOf, wellFormed } from '../contract.ts';
 import { programTask } from '../program-task.ts';
 import { agentAt, apiKey, never } from './tell.ts';
@@ -22,7 +27,7 @@ type More = {
   readonly files?: Readonly<Record<string, string>>;
   readonly attributes?: Readonly<Record<string, string>>;
   readonly options?: Partial<OpenaiOptions>;
-  readonly speaks?: readonly ('responses' | 'chat')[];
+  readonly speaks?: readonly SpokenApi[];
   readonly clock?: Clock;
   readonly task?: Parameters<Awaited<ReturnType<typeof programTask>>['task']>[0];
 };
@@ -60,12 +65,20 @@ function toldIn(request: ModelRequest | undefined): string[] {
     string,
     unknown
   >[];
-  return items.flatMap((item) =>
-    item['type'] === 'function_call_output'
-      ? [String(item['output'])]
-      : item['role'] === 'tool'
-        ? [String(item['content'])]
-        : [],
+  // Of the Messages API the results of a turn are the blocks of one message.
+  const blocks = items.flatMap((item) =>
+    item['role'] === 'user' && Array.isArray(item['content'])
+      ? (item['content'] as readonly Record<string, unknown>[])
+      : [item],
+  );
+  return blocks.flatMap((item) =>
+    item['type'] === 'tool_result'
+      ? [String(item['content'])]
+      : item['type'] === 'function_call_output'
+        ? [String(item['output'])]
+        : item['role'] === 'tool'
+          ? [String(item['content'])]
+          : [],
   );
 }
 
@@ -126,6 +139,7 @@ const apis = [
   ['the Responses API', ['responses'], {}, 4],
   ['chat completions, found out by itself', ['chat'], {}, 5],
   ['chat completions, asked for', ['responses', 'chat'], { 'openai.api': 'chat' }, 4],
+  ['the Messages API', ['anthropic'], { 'openai.api': 'anthropic' }, 4],
 ] as const;
 
 test.for(apis)(

@@ -1,7 +1,12 @@
 /** A model that continues a conversation: what the next task sends of the earlier ones. */
 import { expect, test } from 'vitest';
 import type { AgentThread } from '../../../src/core/contracts/agent.ts';
-import { type ModelRequest, type Reaction, startModelServer } from '../../support/model-server.ts';
+import {
+  type ModelRequest,
+  type Reaction,
+  type SpokenApi,
+  startModelServer,
+} from '../../support/model-server.ts';
 import { wellFormed } from '../contract.ts';
 import { programTask } from '../program-task.ts';
 import { agentAt, apiKey, never } from './tell.ts';
@@ -16,7 +21,7 @@ type Asked = { readonly prompt: string; readonly attributes?: Readonly<Record<st
 async function talks(
   reactions: readonly Reaction[],
   tasks: readonly Asked[],
-  { api = 'responses', first }: { readonly api?: 'responses' | 'chat'; readonly first?: string } = {},
+  { api = 'responses', first }: { readonly api?: SpokenApi; readonly first?: string } = {},
 ) {
   await using server = await startModelServer(reactions, [api]);
   await using it = await programTask({ 'a.txt': 'a' });
@@ -35,11 +40,19 @@ async function talks(
   return { reports, kept, requests: server.requests };
 }
 
+/** A block of the Messages API in a line. */
+function blockWords(role: unknown, { type, text, name, content }: Record<string, unknown>): string {
+  if (type === 'tool_use') return `call ${name}`;
+  return type === 'tool_result' ? `result ${String(content).split('\n')[0]}` : `${role}: ${text}`;
+}
+
 /** The conversation in a request, in a line for each item. */
 const sentIn = ({ body = {} }: ModelRequest): string[] =>
   ((body['input'] ?? body['messages']) as readonly Record<string, unknown>[]).flatMap((item) => {
     const { role, content, type, name, output, tool_calls: calls = [] } = item;
     if (role === 'system') return [];
+    if (Array.isArray(content))
+      return (content as Record<string, unknown>[]).map((block) => blockWords(role, block));
     if (type === 'function_call') return [`call ${name}`];
     if (type === 'function_call_output') return [`result ${String(output).split('\n')[0]}`];
     const its = (calls as { function: { name: string } }[]).map((call) => `call ${call.function.name}`);
@@ -48,7 +61,7 @@ const sentIn = ({ body = {} }: ModelRequest): string[] =>
       : [...(content === '' ? [] : [`${role}: ${content}`]), ...its];
   });
 
-test.for(['responses', 'chat'] as const)(
+test.for(['responses', 'chat', 'anthropic'] as const)(
   'with tools the next task sends prompts, calls and results: %s',
   async (api) => {
     const reactions: Reaction[] = [
