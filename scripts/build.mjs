@@ -22,9 +22,18 @@ import { programTexts } from './program-text.mjs';
 // Built in a temporary folder and then swapped, so that a failing build leaves the last one intact.
 const out = `dist.${process.pid}.tmp`;
 /** Packages that most commands never load: a quarter of the code that would be read at every start. */
-const large = ['openai', 'pino', 'acorn', '@hpcc-js/wasm-graphviz', '@clack/prompts'];
+const large = [
+  'openai',
+  'pino',
+  'acorn',
+  '@hpcc-js/wasm-graphviz',
+  '@clack/prompts',
+  '@agentclientprotocol/sdk',
+];
 const grammars = ['bash', 'go', 'java', 'javascript', 'python', 'regex', 'rust', 'tsx', 'typescript'];
-const fileOf = (name) => name.replace(/^.*\//, '');
+/** Several packages are called `sdk`. */
+const fileNames = { '@agentclientprotocol/sdk': 'acp' };
+const fileOf = (name) => fileNames[name] ?? name.replace(/^.*\//, '');
 /** Has programs for each platform, which cannot be bundled. */
 const native = '@resvg/resvg-js';
 const apart = {
@@ -276,7 +285,7 @@ function whenCalled(...modules) {
       );
       onLoad({ filter, namespace: 'when-called' }, async ({ path }) => {
         const names = Object.keys(await import(path)).filter((name) => name !== 'default');
-        const from = large.includes(path) ? `./${path}.cjs` : path;
+        const from = large.includes(path) ? `./${fileOf(path)}.cjs` : path;
         return {
           contents: `
             import { createRequire } from 'node:module';

@@ -14,6 +14,7 @@ import {
   text,
   trimmed,
 } from '../core/settings/types.ts';
+import type { HomeNames } from './program/home.ts';
 import {
   BadSetting,
   type ProgramDefaults,
@@ -68,6 +69,14 @@ export function codexHome(env: Environment): string | undefined {
   const home = env['HOME']?.trim() ?? '';
   return home === '' ? undefined : join(resolve(home), '.codex');
 }
+
+/** In its home: its logins, which programs it runs, and what it is instructed in every session. */
+export const codexNames: HomeNames = {
+  login: ['auth.json', '.credentials.json'],
+  settings:
+    /^(?:.*\.toml|\.env|hooks(?:\.json)?|rules|prompts|agents|plugins|AGENTS(?:\.override)?\.md|installation_id|version\.json)$/,
+  shared: ['skills'],
+};
 
 export type CodexSettings = ProgramSettings & {
   readonly sandbox: string;

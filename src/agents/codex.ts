@@ -18,13 +18,13 @@ import { removeTree } from '../platform/files/remove.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { type CodexEvents, codexEvents, codexFailure, codexUsageIn } from './codex-events.ts';
 import { codexSession } from './codex-session.ts';
-import { type CodexSettings, codexHome, readCodexSettings } from './codex-settings.ts';
+import { type CodexSettings, codexHome, codexNames, readCodexSettings } from './codex-settings.ts';
 import { codexArgv, isTemporary, readScopeOf } from './codex-words.ts';
 import { showURL } from './openai/settings.ts';
 import { holderOf, loginIn } from './program/account.ts';
 import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
 import { isNativeOrOf } from './program/executable.ts';
-import { type HomeNames, homeWith } from './program/home.ts';
+import { homeWith } from './program/home.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import { codexSessionName } from './program/session-files.ts';
 import type { ProgramDefaults, SettingsTask } from './program/settings.ts';
@@ -35,14 +35,6 @@ export type CodexOptions = ProgramDefaults & { readonly clock: Clock };
 
 /** Variables that hold its keys by default. */
 const ownKeys = ['OPENAI_API_KEY', 'CODEX_API_KEY'];
-
-/** In its home: its logins, which programs it runs, and what it is instructed in every session. */
-const own: HomeNames = {
-  login: ['auth.json', '.credentials.json'],
-  settings:
-    /^(?:.*\.toml|\.env|hooks(?:\.json)?|rules|prompts|agents|plugins|AGENTS(?:\.override)?\.md|installation_id|version\.json)$/,
-  shared: ['skills'],
-};
 
 /** The agent. It rejects only where the engine's `run` and `keep` do. */
 export function codexAgent(options: CodexOptions): Agent {
@@ -177,7 +169,7 @@ function placeOf(
 ): { readonly given: Pick<AgentProgram, 'env' | 'home'>; leave(): Promise<void> } {
   const home = codexHome(env);
   const given = {
-    home: home === undefined ? [] : [...homeWith(home, own), ...(session?.places ?? [])],
+    home: home === undefined ? [] : [...homeWith(home, codexNames), ...(session?.places ?? [])],
     env: {
       // It may be relative, and the program starts elsewhere.
       ...(home !== undefined && (env['CODEX_HOME']?.trim() ?? '') !== '' ? { CODEX_HOME: home } : {}),

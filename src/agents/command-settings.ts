@@ -1,8 +1,5 @@
 /** What a node and the environment say about the agent `command`: attributes first, then `FACTORY_COMMAND_*`. */
-import { homedir } from 'node:os';
-import { isAbsolute, join, normalize } from 'node:path';
 import type { AgentTask } from '../core/contracts/agent.ts';
-import type { Environment } from '../core/contracts/process.ts';
 import { own } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import type { NodeSettings } from '../core/settings/node.ts';
@@ -18,9 +15,10 @@ import {
   trimmed,
   word,
 } from '../core/settings/types.ts';
+import type { ResponseFormat } from './program/free-answer.ts';
 import {
   BadSetting,
-  given,
+  homePlace,
   type ProgramDefaults,
   type ProgramSettings,
   programSettings,
@@ -76,8 +74,7 @@ export type CommandSettings = ProgramSettings & {
   readonly promptVia: 'stdin' | 'file' | 'arg';
   /** `auto`: the response file where the program wrote one, else its standard output. */
   readonly responseVia: 'auto' | 'file' | 'stdout' | 'none';
-  /** `auto`: an answer that gives an outcome is that, anything else is text. */
-  readonly responseFormat: 'auto' | 'json' | 'text' | 'outcome';
+  readonly responseFormat: ResponseFormat;
   readonly home: readonly { readonly path: string; readonly write: boolean }[];
   readonly network: boolean;
 };
@@ -210,19 +207,4 @@ function placeholdersIn(word: string, from: string): readonly Placeholder[] {
     if (near !== undefined) throw new BadSetting(`${from} has {${name}}: did you mean {${near}}?`);
   }
   return found;
-}
-
-/** `path` or `path:ro`; `~/` is the user's home. */
-function homePlace(
-  text: string,
-  from: string,
-  env: Environment,
-): { readonly path: string; readonly write: boolean } {
-  const write = !text.endsWith(':ro');
-  const path = text.replace(/:(?:ro|rw)$/, '');
-  const user = given(env['HOME']) ?? homedir();
-  const whole = path === '~' ? user : path.startsWith('~/') ? join(user, path.slice(2)) : path;
-  if (!isAbsolute(whole) || whole.includes('..'))
-    throw new BadSetting(`${from}: "${text}" is neither absolute nor below "~/", or has ".."`);
-  return { path: normalize(whole), write };
 }

@@ -1,29 +1,16 @@
 /** Any program as an agent: a prompt by standard input, file or argument, an answer by file or standard output. */
 import { join } from 'node:path';
-import {
-  type AgentAnswer,
-  agentWord,
-  bareOutcome,
-  contradictionIn,
-  documentVerdict,
-  parseAnswer,
-  spokenIn,
-  wordsFor,
-} from '../core/agent-answer.ts';
-import { bareAnswer } from '../core/answer-json.ts';
-import { proseSuccess } from '../core/auto-status.ts';
 import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
-import { agentOutcomes } from '../core/outcome.ts';
-import { namedLiterals, type OutcomeWords } from '../core/own-words.ts';
 import { removeNow } from '../platform/files/write.ts';
 import { commandSession, commandSessionName } from './command-session.ts';
 import { type CommandFiles, type CommandSettings, readCommandSettings } from './command-settings.ts';
 import { readUsage } from './command-usage.ts';
-import { type AnswerFile, answerRequest, answerSchema, readAnswerFile } from './program/answer.ts';
+import { type AnswerFile, answerSchema, readAnswerFile } from './program/answer.ts';
 import { saysOutage } from './program/failure.ts';
+import { answerReport, promptAsking } from './program/free-answer.ts';
 import { because, type Launch, type ProgramEnd, runProgram } from './program/run.ts';
 import type { ProgramDefaults } from './program/settings.ts';
 
@@ -126,7 +113,7 @@ function settingsFor(
   };
   const bare = withPrompt(`${task.prompt}\n`);
   if ('problem' in bare || bare.settings.responseFormat !== 'json') return bare;
-  return withPrompt(`${task.prompt}\n\n${answerRequest}\nThe schema: ${JSON.stringify(answerSchema)}\n`);
+  return withPrompt(promptAsking(task.prompt));
 }
 
 async function reportOf(
@@ -148,22 +135,11 @@ async function reportOf(
   if (response === undefined)
     return fail('agent', 'the command ended with exit status 0 and wrote no answer ($FACTORY_RESPONSE_FILE)');
   if ('problem' in response) return fail('agent', `the answer of the command ${response.problem}`);
-  const answer = readCommandAnswer(response.text, responseFormat, {
-    document: task.schema !== undefined || task.settings.response_file !== undefined,
-    tested: task.tested === true,
-    words: wordsFor(task),
+  return answerReport(task, response.text, responseFormat, {
+    fail,
+    answer: 'the answer of the command',
+    nothing: 'the command ended with exit status 0 and answered nothing',
   });
-  if ('problem' in answer)
-    return (
-      proseSuccess(task, response.text) ?? {
-        ...fail('agent', `the answer of the command ${answer.problem}`),
-        response: response.text,
-      }
-    );
-  if (!('text' in answer)) return { kind: 'finished', ...answer.answer, response: response.text };
-  return answer.text.trim() === ''
-    ? fail('agent', 'the command ended with exit status 0 and answered nothing')
-    : { kind: 'answered', text: answer.text };
 }
 
 /** What it has reported of its calls; of a program that was ended, the least that it has used. */
@@ -200,54 +176,3 @@ const done: AgentReport = {
   updates: {},
   response: undefined,
 };
-
-/** What a command answered, by its format. */
-export type CommandAnswer =
-  | { readonly answer: AgentAnswer }
-  | { readonly text: string }
-  /** Reads after "the answer of the command". */
-  | { readonly problem: string };
-
-/** What of the node decides how an answer without a fixed form is taken. `document`: it goes to a file or has another
- *  schema, so that an outcome within it is a part of the document. `tested`: edges test the node's outcome. */
-export type Use = { readonly document: boolean; readonly tested: boolean; readonly words: OutcomeWords };
-
-/** Reads an answer that is there. */
-function readCommandAnswer(text: string, format: CommandSettings['responseFormat'], use: Use): CommandAnswer {
-  switch (format) {
-    case 'text':
-      return { text };
-    case 'json':
-      return parseAnswer(text, use.words);
-    case 'outcome':
-      return outcomeIn(text, use.words);
-    case 'auto':
-      return use.document ? (documentVerdict(text, use.words) ?? { text }) : reported(text, use);
-  }
-}
-
-/** An outcome where the text says one; other words are a success unless edges want to know. */
-function reported(text: string, { tested, words }: Use): CommandAnswer {
-  const spoken = spokenIn(text, words, tested);
-  if (!('none' in spoken)) return spoken;
-  if (bareAnswer(text).trim() === '') return { text: '' };
-  if (!tested) return { text };
-  return {
-    problem:
-      'gives no outcome, and the edges of the node test it: response_format=json asks for one, response_format=text takes any ' +
-      'answer as a success',
-  };
-}
-
-/** An outcome's word, or a word of the pipeline's own, on the first line that is not blank; what follows are notes, or the reason of
- *  a failure. */
-function outcomeIn(text: string, words: OutcomeWords): CommandAnswer {
-  const [first = '', ...rest] = bareAnswer(text).trim().split('\n');
-  const word = agentWord(first, words);
-  if (word === undefined) {
-    const known = [...agentOutcomes, ...namedLiterals(words)].join(', ');
-    return { problem: `has the first line ${JSON.stringify(first.slice(0, 80))}, which is none of ${known}` };
-  }
-  const answer = bareOutcome(word.outcome, rest.join('\n'), word.label);
-  return contradictionIn(answer, rest.join('\n'), words) ?? { answer };
-}

@@ -3,6 +3,7 @@
 import type { Agent } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { AttributeTable } from '../core/settings/types.ts';
+import { acpAttributes } from './acp/settings.ts';
 import { claudeAttributes, claudeHome } from './claude-settings.ts';
 import { codexAttributes, codexHome } from './codex-settings.ts';
 import { commandAttributes } from './command-settings.ts';
@@ -44,6 +45,17 @@ export const agentKinds: AgentKinds = {
         describe: 'command (the program that the node names)',
         create: async ({ env, clock }) =>
           (await import('./command.ts')).commandAgent({ ...flags, env, clock }),
+      };
+    },
+  },
+  acp: {
+    attributes: acpAttributes,
+    plan: (request) => {
+      const { effort: _, ...flags } = modelFlags(request);
+      return {
+        ...flags,
+        describe: 'acp (the program that the node names, by the Agent Client Protocol)',
+        create: async ({ env, clock }) => (await import('./acp.ts')).acpAgent({ ...flags, env, clock }),
       };
     },
   },

@@ -55,9 +55,9 @@ export const answersPartly = ({ settings, attrs }: Node): boolean =>
  *  went is named. It has no outcome besides success and failure. */
 export function answersWithDocument({ settings, attrs }: Node): boolean {
   if (settings.response_file === undefined && settings.response_schema === undefined) return false;
-  if (isGoalGate(settings) || attrs.has('command.run')) return false;
+  if (isGoalGate(settings) || attrs.has('command.run') || attrs.has('acp.command')) return false;
   const agents = (settings['agent.backend'] ?? '').split(',').map((name) => name.trim());
-  return !agents.some((name) => ['command', 'codex', 'claude', 'fake'].includes(name));
+  return !agents.some((name) => ['command', 'acp', 'codex', 'claude', 'fake'].includes(name));
 }
 
 /** A program that breaks: a timeout, a crash. */

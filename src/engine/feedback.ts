@@ -16,7 +16,7 @@ import { head, mostAtOnce, readEnds, readSome, tailOf } from '../platform/files/
 const limits = { reason: 600, command: 200 } as const;
 
 /** Agents whose programs leave logs of those names. */
-const agentPrograms = ['codex', 'claude', 'command'] as const;
+const agentPrograms = ['codex', 'claude', 'command', 'acp'] as const;
 
 type Stage = { readonly node: string; readonly type: string; readonly at: string };
 

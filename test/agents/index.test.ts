@@ -231,6 +231,7 @@ test('each plan makes the agent of its name', async () => {
       codex: 'failed',
       claude: 'failed',
       command: 'failed',
+      acp: 'failed',
     };
     expect(report.kind).toBe(kinds[name] ?? 'answered');
   }

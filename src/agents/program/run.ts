@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Usage } from '../../core/budget/usage.ts';
 import type { AgentProgram, AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
-import type { Environment, Exit } from '../../core/contracts/process.ts';
+import type { Environment, Exit, OpenInput } from '../../core/contracts/process.ts';
 import { lostThread } from '../../core/fidelity.ts';
 import type { SessionLine } from '../../core/records/session.ts';
 import { isFolder } from '../../platform/files/read.ts';
@@ -16,7 +16,7 @@ import { heartbeat, logEnd, programView } from './view.ts';
 
 /** What of an agent program's work is particular to it. */
 export type ProgramAgent<S extends ProgramSettings> = {
-  readonly name: 'codex' | 'claude' | 'command';
+  readonly name: 'codex' | 'claude' | 'command' | 'acp';
   /** Its name in messages. */
   readonly title: string;
   /** What to do where the program is missing. */
@@ -36,9 +36,14 @@ export type Launch = {
   readonly artifacts: Readonly<Record<string, string>>;
   readonly program: Omit<
     AgentProgram,
-    'argv' | 'stdoutName' | 'stderrName' | 'onStdout' | 'onStderr' | 'timeoutMs' | 'enough'
+    'argv' | 'stdoutName' | 'stderrName' | 'onStdout' | 'onStderr' | 'timeoutMs' | 'enough' | 'talk'
   >;
   readonly args: readonly string[];
+  /** Talks to the program while it works. Its standard input is closed when this settles, which it does once the program has ended
+   *  at the latest; it never rejects. */
+  readonly talk?: (input: OpenInput) => Promise<void>;
+  /** Milliseconds that it has to exit when it has finished. */
+  readonly exitMs?: number;
   /** Takes the lines of standard output, where they are events. */
   readonly events?: (line: string) => void;
   /** Reads the steps of its session from such a line. */
@@ -130,6 +135,7 @@ export async function runProgram<S extends ProgramSettings>(
         lingering.heard();
       },
       onStderr: view.stderr,
+      ...talkOf(launch, lingering.heard),
       enough: lingering.enough,
       ...(settings.timeoutMs === undefined ? {} : { timeoutMs: settings.timeoutMs }),
     });
@@ -142,13 +148,26 @@ export async function runProgram<S extends ProgramSettings>(
   view.end();
   await session?.keep();
   const exit = exitOf(ended, launch, signal);
-  if (exit !== ended)
+  // A program that was talked to may wait for more.
+  if (exit !== ended && launch.talk === undefined)
     task.log('warn', `${title} did not exit after its final event and was ended; its answer counts`);
   const result = await launch.result(exit);
   const own = inThread(launch, exit, await reportOf(agent, exit, result, view.lastWords()));
   const report = result.denied === undefined ? own : { ...own, denied: result.denied };
   logEnd(title, task, report, clock.monotonic() - began);
   return report;
+}
+
+/** The talk, after which the program reads end of file; `over` is called then. */
+function talkOf({ talk }: Launch, over: () => void): Pick<AgentProgram, 'talk'> {
+  if (talk === undefined) return {};
+  return {
+    talk: (input) =>
+      void talk(input).then(() => {
+        input.end();
+        over();
+      }),
+  };
 }
 
 /** Takes the lines of standard output, first as events. */
@@ -176,6 +195,7 @@ const graceMs = 10_000;
 function linger(clock: Clock, launch: Launch): { readonly enough: AbortSignal; heard(): void; end(): void } {
   const enough = new AbortController();
   let waiting: AbortController | undefined;
+  let isOver = false;
   const end = () => {
     waiting?.abort();
     waiting = undefined;
@@ -184,14 +204,17 @@ function linger(clock: Clock, launch: Launch): { readonly enough: AbortSignal; h
     enough: enough.signal,
     heard() {
       if (launch.finished?.() !== true) return end();
-      if (waiting !== undefined) return;
+      if (waiting !== undefined || isOver) return;
       const wait = new AbortController();
       waiting = wait;
-      void clock.sleep(graceMs, wait.signal).then(() => {
+      void clock.sleep(launch.exitMs ?? graceMs, wait.signal).then(() => {
         if (!wait.signal.aborted) enough.abort();
       });
     },
-    end,
+    end() {
+      isOver = true;
+      end();
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Reads what a node and the environment say about an agent's program: attributes first, then variables. */
+import { homedir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
-import type { AgentTask } from '../../core/contracts/agent.ts';
+import type { AgentPlace, AgentTask } from '../../core/contracts/agent.ts';
 import type { Environment } from '../../core/contracts/process.ts';
 import { splitWords } from '../../core/policy/words.ts';
 import type { AttributeSpec, AttributeTable, Settings } from '../../core/settings/types.ts';
@@ -98,7 +99,7 @@ type Common = {
 };
 
 export function programSettings(
-  agent: 'codex' | 'claude' | 'command',
+  agent: 'codex' | 'claude' | 'command' | 'acp',
   { values, from }: { readonly values: Common; from(name: string): string },
   { settings, model, workspace }: SettingsTask,
   { env, ...flags }: ProgramDefaults,
@@ -155,4 +156,18 @@ export function wordsIn(text: string, from: string): readonly string[] {
   const split = splitWords(text);
   if ('problem' in split) throw new BadSetting(`${from}: ${split.problem} (at character ${split.at + 1})`);
   return split.words;
+}
+
+/** The user's home. */
+export const userHome = (env: Environment): string => given(env['HOME']) ?? homedir();
+
+/** `path` or `path:ro`; `~/` is the user's home. */
+export function homePlace(text: string, from: string, env: Environment): AgentPlace {
+  const write = !text.endsWith(':ro');
+  const path = text.replace(/:(?:ro|rw)$/, '');
+  const user = userHome(env);
+  const whole = path === '~' ? user : path.startsWith('~/') ? join(user, path.slice(2)) : path;
+  if (!isAbsolute(whole) || whole.includes('..'))
+    throw new BadSetting(`${from}: "${text}" is neither absolute nor below "~/", or has ".."`);
+  return { path: normalize(whole), write };
 }

@@ -2,6 +2,7 @@
  *  answer. */
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { acpSession } from '../../agents/acp/session.ts';
 import { claudeSession } from '../../agents/claude-session.ts';
 import { codexSession } from '../../agents/codex-session.ts';
 import { commandSessionName } from '../../agents/command-session.ts';
@@ -23,7 +24,7 @@ type Known = { readonly agent: string | undefined; readonly model: string | unde
 
 /** Of the execution whose files are in `folder`. `agent` decides where several agents have left records. */
 export function recordedIn(folder: string, known: Known): RecordedSession {
-  const readers = [loopRecord, programRecord('codex'), programRecord('claude'), commandRecord];
+  const readers = [loopRecord, ...(['codex', 'claude', 'acp'] as const).map(programRecord), commandRecord];
   const found = readers.flatMap((read) => read(folder, known) ?? []);
   const chosen = found.find(({ agent }) => agent === known.agent) ?? found.at(0);
   return chosen ?? answerRecord(folder, known);
@@ -37,13 +38,14 @@ function loopRecord(folder: string): Found | undefined {
   return lines.length === 0 ? undefined : { agent: 'openai', source: 'transcript', lines };
 }
 
+const programSteps = { codex: codexSession, claude: claudeSession, acp: acpSession };
+
 const programRecord =
-  (agent: 'codex' | 'claude') =>
+  (agent: keyof typeof programSteps) =>
   (folder: string, { model }: Known): Found | undefined => {
     const printed = linesIn(join(folder, `${agent}.stdout.log`));
     const times = linesIn(join(folder, timesName(agent)));
-    const steps = agent === 'codex' ? codexSession() : claudeSession();
-    const lines = [...recordedSession(printed, times, { agent, model }, steps)];
+    const lines = [...recordedSession(printed, times, { agent, model }, programSteps[agent]())];
     return lines.length < 2 ? undefined : { agent, source: 'events', lines };
   };
 

@@ -213,7 +213,16 @@ export const proxyVariables = [
   'all_proxy',
 ] as const;
 
-export const agentNames = ['openai', 'codex', 'claude', 'command', 'scripted', 'fake', 'stub'] as const;
+export const agentNames = [
+  'openai',
+  'codex',
+  'claude',
+  'command',
+  'acp',
+  'scripted',
+  'fake',
+  'stub',
+] as const;
 export type AgentName = (typeof agentNames)[number];
 
 /** Tools that a model may be given where an agent offers them. */

@@ -258,6 +258,7 @@ const holdoutAttribute = {
   'codex.allow_read_scenarios': opens('`codex`'),
   'claude.allow_read_scenarios': opens('`claude`'),
   'command.allow_read_scenarios': opens('`command`'),
+  'acp.allow_read_scenarios': opens('`acp`'),
   'openai.allow_read_scenarios': opens('`openai`'),
 } as const satisfies AttributeTable;
 
