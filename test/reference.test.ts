@@ -8,6 +8,7 @@ import { verbGroups, verbName, verbs } from '../src/cli/index.ts';
 import { rules } from '../src/lint/index.ts';
 import { findingCodes, planCode } from '../src/planner/findings.ts';
 import { calledBy, findingsOf } from './support/graph.ts';
+import { schemaFiles, schemaText } from './support/schema-files.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -100,6 +101,20 @@ test.for(verbs)(
     expect(examples.filter((words) => !words.startsWith(verbName({ usage })))).toEqual([]);
   },
 );
+
+test('the table of docs/library.md is that of the schemas', async () => {
+  const rows = Object.entries(schemaFiles).map(([name, { title, namesIt }]) => [
+    code(`schemas/${name}.json`),
+    title,
+    namesIt === true ? 'yes' : '',
+  ]);
+  const page = withTable('library.md', table(['File', 'Describes', 'May name it'], rows));
+  await expect(page).toMatchFileSnapshot(join(docs, 'library.md'));
+});
+
+test.for(Object.entries(schemaFiles))('schemas/%s.json is what the sources say', async ([name, file]) => {
+  await expect(schemaText(file)).toMatchFileSnapshot(join(docs, `../schemas/${name}.json`));
+});
 
 test('every file of lint/rules is a rule of that name', () => {
   const files = readdirSync(join(docs, '../src/lint/rules')).map((name) => name.replace(/\.ts$/, ''));

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { once } from '../core/once.ts';
 import { failureClasses } from '../core/outcome.ts';
+import { schemaOfFile } from '../core/records/json-forms.ts';
 import { nodeId } from '../core/records/names.ts';
 
 const tokens = once(() => z.int().nonnegative().nullable().default(null));
@@ -135,6 +136,7 @@ const answerZodSchema = once(() =>
 
 export const agentScriptSchema = once(() =>
   z.strictObject({
+    $schema: schemaOfFile(),
     format: z.literal('factory-script/1'),
     inputs: z
       .record(

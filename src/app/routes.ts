@@ -7,6 +7,7 @@ import { type Edge, type Graph, withoutItems } from '../core/graph.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { schemaOfFile } from '../core/records/json-forms.ts';
 import { isMissing, systemWords } from '../platform/files/write.ts';
 import { givenOutcomes } from './given-outcomes.ts';
 import { readPipeline } from './read-pipeline.ts';
@@ -19,7 +20,8 @@ const routeRowSchema = z.strictObject({
   ends: z.enum(['success', 'fail']).optional(),
 });
 
-const routesSchema = z.strictObject({
+export const routesSchema = z.strictObject({
+  $schema: schemaOfFile(),
   format: z.literal('factory-routes/1'),
   routes: z.array(routeRowSchema).min(1),
 });

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { Diagnostic } from '../diagnostic.ts';
 import { once } from '../once.ts';
+import { schemaOfFile } from '../records/json-forms.ts';
 import { cacheWriteFactor, listDate, listPrices } from './price-list.ts';
 import type { Usage } from './usage.ts';
 
@@ -27,6 +28,8 @@ export const priceFileSchema = once(() =>
     models: z.record(z.string().min(1), priceSchema()),
   }),
 );
+/** The file as people write it. */
+export const writtenPricesSchema = once(() => priceFileSchema().extend({ $schema: schemaOfFile() }));
 export type PriceFile = z.infer<ReturnType<typeof priceFileSchema>>;
 
 export type Prices = {
@@ -128,8 +131,11 @@ export function parsePrices(
   } catch (error) {
     return { diagnostics: [wrong(`not JSON: ${error instanceof Error ? error.message : String(error)}`)] };
   }
-  const read = priceFileSchema().safeParse(value);
-  if (read.success) return { prices: read.data };
+  const read = writtenPricesSchema().safeParse(value);
+  if (read.success) {
+    const { $schema: _, ...prices } = read.data;
+    return { prices };
+  }
   return {
     diagnostics: read.error.issues.map(({ path, message }) =>
       wrong(path.length === 0 ? message : `${path.join('.')}: ${message}`),

@@ -17,11 +17,17 @@ import {
 } from '../outcome.ts';
 import { bodySchema } from './body.ts';
 import type { Fork } from './fork.ts';
+import { forkForm, objectForm, outcomeForm } from './json-forms.ts';
 import { fileName, nodeId } from './names.ts';
 import { openFailureSchema, questionSchema } from './question.ts';
 
 const counts = once(() => z.record(z.string(), z.number()));
 const json: () => z.ZodType<Json> = once(() => z.json() as z.ZodType<Json>);
+
+/** As lines and views keep it, whole. */
+export const recordedOutcome = once(() =>
+  z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v).meta(outcomeForm()),
+);
 
 const nodeOutcomeSchema = once(() =>
   z.object({
@@ -117,6 +123,7 @@ export const keptThreadSchema = once(() =>
 const ofWork = once(() => ({
   fork: z
     .custom<Fork>((v) => typeof v === 'object' && v !== null && 'branches' in v)
+    .meta(forkForm())
     .exactOptional()
     .describe('Branches that have not met in their join yet'),
   open_failures: z
@@ -147,7 +154,7 @@ export const checkpointSchema = once(() =>
     visits_before: counts().exactOptional().describe('`visits` at the latest restart'),
     calls: counts().describe('Agent calls made, by node'),
     outcomes: z.record(z.string(), nodeOutcomeSchema()),
-    last_outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v).nullable(),
+    last_outcome: recordedOutcome().nullable(),
     last_failure: lastFailureSchema().nullable(),
     snapshot: fileName().nullable(),
     elapsed_ms: z.number(),
@@ -164,6 +171,7 @@ export const checkpointSchema = once(() =>
     ...ofWork(),
     tool_state: z
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
+      .meta(objectForm)
       .exactOptional()
       .describe('What the tools of the run keep, by program'),
     threads: z

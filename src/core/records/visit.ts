@@ -4,9 +4,16 @@ import * as z from 'zod';
 import { spentSchema, type Usage, usageSchema } from '../budget/usage.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { once } from '../once.ts';
-import { alikeSchema, failureClasses, type Outcome, parkedSchema, pausedWords } from '../outcome.ts';
-import { arrivedSchema, endedSchema, keptThreadSchema, lastFailureSchema } from './checkpoint.ts';
+import { alikeSchema, failureClasses, parkedSchema, pausedWords } from '../outcome.ts';
+import {
+  arrivedSchema,
+  endedSchema,
+  keptThreadSchema,
+  lastFailureSchema,
+  recordedOutcome,
+} from './checkpoint.ts';
 import { branchEndSchema, branchOf, openedForkSchema } from './fork.ts';
+import { objectForm, routeForm } from './json-forms.ts';
 import { fileName, innerPath, nodeId } from './names.ts';
 import { steeringNoteSchema } from './note.ts';
 import { questionSchema, takenAnswerSchema } from './question.ts';
@@ -87,7 +94,7 @@ export const visitRecordSchema = once(() =>
     branch: branchOf().exactOptional(),
     before: snapshot().describe('Before its first attempt'),
     after: snapshot().describe('After it, including restored paths'),
-    outcome: z.custom<Outcome>((v) => typeof v === 'object' && v !== null && 'status' in v),
+    outcome: recordedOutcome(),
     retries: z.int().min(0).describe('Of this node, over all its executions so far'),
     calls: z.int().min(0).describe('Agent calls of this node, over all its visits so far'),
     context: z
@@ -96,6 +103,7 @@ export const visitRecordSchema = once(() =>
     origins: z.object({ set: origins() }),
     tool_state: z
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null && !Array.isArray(v))
+      .meta(objectForm)
       .exactOptional()
       .describe('What the tools of the run keep (`$FACTORY_STATE`), whole; absent if unchanged'),
     thread: threadSchema().exactOptional().describe('The conversation that its agent kept'),
@@ -142,6 +150,7 @@ export const visitRecordSchema = once(() =>
       .describe('Notes of people in the prompts of its agent, in their order'),
     usage: z
       .custom<Usage>((v) => typeof v === 'object' && v !== null)
+      .meta(objectForm)
       .exactOptional()
       .describe('Of all its agent calls; absent if none reported usage'),
     took_ms: z
@@ -150,6 +159,7 @@ export const visitRecordSchema = once(() =>
       .describe('Milliseconds of this execution and of those of it that were interrupted'),
     route: z
       .custom<RecordedRoute>((v) => typeof v === 'object' && v !== null && 'candidates' in v)
+      .meta(routeForm())
       .exactOptional()
       .describe('How the next node was chosen; absent at an exit'),
     spent: spentSchema().exactOptional().describe('By the run so far; absent in a copied record'),

@@ -96,12 +96,15 @@ export function queueSetting(name: string, ofLabel: boolean): AttributeSpec | un
 
 /** A field of the file: what the setting's text may be. */
 const field = (spec: AttributeSpec) =>
-  z.union([z.number(), z.string()]).superRefine((value, context) => {
-    const read = spec.read({ kind: 'string', text: String(value) });
-    const isTyped = spec.json === undefined ? typeof value === 'string' : typeof value === 'number';
-    if (!read.ok) context.addIssue({ code: 'custom', message: read.why });
-    else if (!isTyped) context.addIssue({ code: 'custom', message: `is not ${spec.wants}` });
-  });
+  z
+    .union([z.number(), z.string()])
+    .superRefine((value, context) => {
+      const read = spec.read({ kind: 'string', text: String(value) });
+      const isTyped = spec.json === undefined ? typeof value === 'string' : typeof value === 'number';
+      if (!read.ok) context.addIssue({ code: 'custom', message: read.why });
+      else if (!isTyped) context.addIssue({ code: 'custom', message: `is not ${spec.wants}` });
+    })
+    .meta({ type: spec.json ?? 'string', description: spec.does });
 
 const fieldsOf = (table: AttributeTable) =>
   Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, field(spec).exactOptional()]));
