@@ -60,6 +60,10 @@ export type RunFlags = SettingFlags & {
   readonly now?: boolean;
   /** The commit of the workdir to start with, instead of its HEAD. */
   readonly base?: string;
+  /** Begin with exactly that commit: changes of the working tree are left out, not refused. */
+  readonly exact?: boolean;
+  /** Id of a run of the same runs directory whose sealed scenarios this one gets. */
+  readonly holdout_of?: string;
   /** Execute work orders again that commits of the workdir have already executed. */
   readonly redo?: boolean;
   /** Absolute folders in the workdir that are not copied. */

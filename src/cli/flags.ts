@@ -23,6 +23,8 @@ export type RunOptions = ViewOptions &
     readonly resume?: boolean;
     readonly var?: Readonly<Record<string, string>>;
     readonly allowDirty?: boolean;
+    readonly base?: string;
+    readonly holdoutOf?: string;
     readonly strict?: boolean;
     readonly acceptChanges?: boolean;
     readonly takeOver?: boolean;
@@ -96,6 +98,8 @@ export const flagsOf = (options: RunOptions): RunFlags => ({
   ...given(options, [...settingNames, 'wait', 'now', 'takeOver', 'live']),
   vars: options.var ?? {},
   allowDirty: options.allowDirty === true,
+  ...(options.base === undefined ? {} : { base: options.base, exact: true }),
+  ...(options.holdoutOf === undefined ? {} : { holdout_of: options.holdoutOf }),
   acceptChanges: options.acceptChanges === true,
 });
 

@@ -8,9 +8,11 @@ import {
   option,
   passedOptions,
   priorityOption,
+  repeatable,
   runsdir,
+  wholeNumber,
 } from './options.ts';
-import type { Group } from './verb.ts';
+import type { Group, Verb } from './verb.ts';
 
 /** Flags of the runs. `--label` is the label of the issues here. */
 const runFlags = () =>
@@ -49,4 +51,29 @@ export const intakeVerb: Group = {
       load: async () => (await import('./intake.ts')).intakeCommand,
     },
   ],
+};
+
+export const followVerb: Verb = {
+  usage: 'follow <target>',
+  about: 'Look at the pull request of a run once: comments of people with write access become rounds of work',
+  examples: ['follow latest', 'follow my-org/my-project#17 --rounds 5 --max-cost-usd 2'],
+  exits: {
+    0: 'the pull request is merged or closed',
+    1: 'it goes no further without a person; the message says why',
+    2: 'invalid usage, no access, or no pull request',
+    75: 'nothing is to be done now, or a round is under way: the same command later does the rest',
+    130: 'interrupted',
+  },
+  options: () => [
+    option('--rounds <n>', 'most rounds (default: 3)', wholeNumber(0)),
+    option('--trust <login>', 'a bot whose comments are requests, too; repeatable', repeatable),
+    option('--repo <name>', 'OWNER/REPO of the pull request (default: that of the first remote)', notEmpty),
+    runsdir(),
+    dbOption(),
+    priorityOption(),
+    ...passedOptions(['workdir', 'holdout_from', 'name']),
+    json(),
+    noColor(),
+  ],
+  load: async () => (await import('./follow.ts')).followCommand,
 };

@@ -36,6 +36,12 @@ const runVerbs: readonly (Verb | Group)[] = [
       option('--resume', 'resume the run --run-id'),
       option('--strict', 'treat attributes without effect as errors'),
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
+      option(
+        '--base <commit>',
+        'begin with that commit of the workdir (default: its HEAD); changes of its files are left out',
+        notEmpty,
+      ),
+      option('--holdout-of <run>', 'judge by the scenarios that this run has sealed', notEmpty),
       settingOption('holdout_from'),
       settingOption('labels'),
       settingOption('name'),

@@ -1,6 +1,6 @@
 /** The verbs of the queue of runs. */
 import { queueSettingNames } from '../core/settings/queue.ts';
-import { intakeVerb } from './github-verbs.ts';
+import { followVerb, intakeVerb } from './github-verbs.ts';
 import { keepVerb } from './keep-verb.ts';
 import {
   dbOption,
@@ -128,6 +128,7 @@ export const queueVerbs: readonly (Verb | Group)[] = [
     verbs: queueSteps,
   },
   intakeVerb,
+  followVerb,
   keepVerb,
   scheduleVerbs,
 ];

@@ -55,6 +55,8 @@ type Start = {
   readonly runId: string;
   /** The commit of the workdir to begin with; its HEAD by default. */
   readonly base?: string;
+  /** Whether changes of the working tree are left out. */
+  readonly exact?: boolean;
   /** Carries out work orders again although a commit of the workdir names them as done. */
   readonly redo?: boolean;
   readonly env?: Environment;
@@ -91,7 +93,8 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
       `the workdir ${workdir} is not a working tree: it is the folder of a git repository`,
       checkoutInstead,
     );
-  const source = found?.within === undefined ? found : undefined;
+  const looked = found?.within === undefined ? found : undefined;
+  const source = looked && options.exact === true ? { ...looked, dirty: [] } : looked;
   if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) return dirtyProblem(source);
   await rm(historyDir, { recursive: true, force: true });
   await makeRepository(historyDir, {
@@ -148,7 +151,8 @@ async function fetchBase(
   if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
   // The commit of the copied files, needed to turn the copy into the tree of the base. The copy of a sparse checkout
   // lacks files, which an order would otherwise see as absent.
-  if (base !== source.head || (source.sparse && source.dirty.length === 0))
+  const isOther = base !== source.head || options.exact === true;
+  if (isOther || (source.sparse && source.dirty.length === 0))
     await git.text(['fetch', ...quiet, '--depth=1', workdir, `HEAD:${copiedRef}`]);
   return submodulesOf(git, fetched);
 }

@@ -30,6 +30,10 @@ export type ChosenHoldout = {
   readonly own: readonly SealedFile[];
   /** The files of the separate holdout folder, which replace those at the first path. */
   readonly given: readonly SealedFile[] | undefined;
+  /** The given files are those of all paths: another run has sealed them. */
+  readonly whole?: true;
+  /** Commits of the run may have scenarios that a fork has replaced by others. */
+  readonly committed?: true;
   /** Absolute paths that must not be copied into the workspace. */
   readonly leaveOut: readonly string[];
   readonly env: Environment;

@@ -26,6 +26,10 @@ export type SubmitRequest = {
   readonly vars: Readonly<Record<string, string>>;
   readonly strict: boolean;
   readonly allowDirty: boolean;
+  /** A commit of the workdir to begin with, without changes of its files. */
+  readonly base?: string | undefined;
+  /** Id of the run whose sealed scenarios judge. */
+  readonly holdoutOf?: string | undefined;
   readonly notify?: string | undefined;
   readonly priority: number;
   /** As typed. */
@@ -133,15 +137,19 @@ async function checkedRun(
   const { cwd, env, runsDir } = host;
   const given = withEnvironment(request.flags, env, graph);
   if ('problems' in given) return given;
-  const { strict, allowDirty, notify } = request;
+  const { strict, allowDirty, notify, base, holdoutOf: holdout_of } = request;
   const vars = { ...request.vars, ...(spec === undefined ? {} : { spec }) };
-  const flags: RunFlags = { ...settingsOf(given.flags), vars, allowDirty, acceptChanges: false };
+  const begins = {
+    ...(base === undefined ? {} : { base, exact: true }),
+    ...(holdout_of === undefined ? {} : { holdout_of }),
+  };
+  const flags: RunFlags = { ...settingsOf(given.flags), ...begins, vars, allowDirty, acceptChanges: false };
   const dirs = dirsProblem(graph, flags, { cwd, runsDir });
   if (dirs !== undefined) return dirs;
   const start = await checkStart(graph, { runsDir, runId }, flags, host, { before });
   if ('problems' in start) return start;
   const words = [...variableWords(vars, graph, cwd), ...wordsOf(given.flags, cwd)];
-  const run = [named, ...words, ...flagWords({ strict, allow_dirty: allowDirty, notify })];
+  const run = [named, ...words, ...flagWords({ strict, allow_dirty: allowDirty, base, holdout_of, notify })];
   return {
     title: flags.name ?? titleIn(graph?.settings.label ?? '', start.inputs.files['spec'], spec ?? named),
     labels: [...new Set(flags.labels)].sort(),

@@ -49,6 +49,12 @@ export type FakePull = {
   /** `OWNER:BRANCH`. */
   head: string;
   base: string;
+  /** Commit of the branch, at each request. */
+  sha?: () => string;
+  mergeable?: boolean | null;
+  comments?: FakeComment[];
+  reviews?: (FakeComment & { state: string })[];
+  threads?: { isResolved: boolean; path: string; comments: FakeComment[] }[];
 };
 
 export type FakeRepository = {
@@ -236,6 +242,21 @@ function rested(
     issue.comments.push(comment);
     return { status: 201, body: { html_url: commentUrl(repository, issue, comment) } };
   }
+  const pull = repository.pulls.find(({ number }) => number === Number(id));
+  if (pull !== undefined && method === 'POST' && more === 'comments') {
+    const text = String(body['body']);
+    const to = /\/comments\/(\d+)\/replies$/.exec(rest)?.[1];
+    const thread = pull.threads?.find(({ comments }) => comments[0]?.id === Number(to));
+    pull.comments ??= [];
+    const list = to === undefined ? pull.comments : thread?.comments;
+    if (list === undefined) return notFound;
+    const id = 9000 + repository.pulls.flatMap((one) => textsOf(one)).length;
+    list.push({ id, createdAt: later, author: login, body: text });
+    return {
+      status: 201,
+      body: { html_url: `https://github.com/${repository.name}/pull/${pull.number}#${id}` },
+    };
+  }
   if (kind === 'pulls') return pulls(repository, id, url, method, body);
   return notFound;
 }
@@ -249,7 +270,13 @@ function pulls(
 ): Answered {
   const shown = (pull: FakePull) => ({
     ...{ number: pull.number, title: pull.title, body: pull.body, draft: pull.draft, state: pull.state },
-    ...{ merged: pull.merged, base: { ref: pull.base }, head: { ref: pull.head.split(':')[1] } },
+    ...{
+      merged: pull.merged,
+      mergeable: pull.mergeable ?? null,
+      updated_at: later,
+      base: { ref: pull.base },
+    },
+    head: { ref: pull.head.split(':')[1], sha: pull.sha?.() ?? '' },
     html_url: `https://github.com/${repository.name}/pull/${pull.number}`,
   });
   if (method === 'GET' && id === '') {
@@ -302,6 +329,12 @@ function paged(answered: Answered, url: URL, pageSize: number): Answered {
 const commentUrl = ({ name }: FakeRepository, { number }: FakeIssue, { id }: FakeComment): string =>
   `https://github.com/${name}/issues/${number}#issuecomment-${id}`;
 
+export const textsOf = ({ comments = [], reviews = [], threads = [] }: FakePull): readonly FakeComment[] => [
+  ...comments,
+  ...reviews,
+  ...threads.flatMap((one) => one.comments),
+];
+
 /* GraphQL, by the names of the queries. */
 
 function graphql(
@@ -315,6 +348,11 @@ function graphql(
   const issue = repository?.issues.find(({ number }) => number === variables['number']);
   if (query === 'FactoryIssue' && repository !== undefined && issue !== undefined) {
     const data = { repository: { issue: issueNode(repository, issue, variables['after'] ?? null, login) } };
+    return { status: 200, body: { data } };
+  }
+  const pull = repository?.pulls.find(({ number }) => number === variables['number']);
+  if (query === 'FactoryPull' && repository !== undefined && pull !== undefined) {
+    const data = { repository: { pullRequest: pullNode(repository, pull, variables, login) } };
     return { status: 200, body: { data } };
   }
   const message = 'Could not resolve to a node.';
@@ -359,5 +397,40 @@ function issueNode(
       },
       nodes,
     },
+  };
+}
+
+function pullNode(
+  { name }: FakeRepository,
+  { number, comments = [], reviews = [], threads = [] }: FakePull,
+  after: Readonly<Record<string, string | number | null>>,
+  login: string,
+) {
+  const text = (comment: FakeComment) => ({
+    ...edited(comment),
+    ...{ url: `https://github.com/${name}/pull/${number}#${comment.id}`, createdAt: comment.createdAt },
+    ...{ viewerDidAuthor: comment.author === login, isMinimized: comment.isMinimized === true },
+    databaseId: comment.id,
+  });
+  const page = <T>(all: readonly T[], from: string | number | null | undefined, most: number) => {
+    const at = Number(from ?? 0);
+    const nodes = all.slice(at, at + most);
+    const end = nodes.length === 0 ? null : String(at + nodes.length);
+    return { pageInfo: { hasNextPage: at + nodes.length < all.length, endCursor: end }, nodes };
+  };
+  return {
+    comments: page(comments.map(text), after['comments'], 100),
+    reviews: page(
+      reviews.map((one) => ({ ...text(one), state: one.state })),
+      after['reviews'],
+      100,
+    ),
+    reviewThreads: page(
+      threads.map(({ isResolved, path, comments: of }) => ({
+        ...{ isResolved, path, comments: { nodes: of.slice(0, 100).map(text) } },
+      })),
+      after['threads'],
+      50,
+    ),
   };
 }

@@ -23,12 +23,14 @@ export async function sealHoldout(
     // The first commit contains the workdir's scenarios; the workspace does not.
     if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
     const { recordBase } = await import('../../git/start-history.ts');
-    const sealed = holdout === undefined ? [] : [...holdout.paths, ...placeInWorkdir(workdir, holdout)];
+    const elsewhere = holdout === undefined ? [] : placeInWorkdir(workdir, holdout);
+    const sealed = [...(holdout?.paths ?? []), ...elsewhere];
     const place = { historyDir: at.history, workspace: at.workspace, sealed };
     const recorded = await recordBase({ ...place, runId, now: clock.now(), env });
     if ('problem' in recorded) return recorded;
     // The history may have checked out another commit than the copy.
     if (holdout !== undefined) own = takeOutOwn(at.workspace, holdout.paths);
+    takeOutSealed(at.workspace, elsewhere, [], undefined, () => true);
   }
   if (holdout === undefined) return { files: [], notes: [], holdout: undefined };
   const files = toSeal(holdout, own);
@@ -58,15 +60,19 @@ function takeOutOwn(workspace: string, paths: readonly string[]): SealedFile[] {
 const isFirst = (path: string, { paths: [first] }: { readonly paths: readonly string[] }): boolean =>
   first !== undefined && isAtOrBelow(path, first);
 
-const toSeal = ({ paths, given }: ChosenHoldout, own: readonly SealedFile[]): readonly SealedFile[] =>
-  given === undefined ? own : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
+function toSeal({ paths, given, whole }: ChosenHoldout, own: readonly SealedFile[]): readonly SealedFile[] {
+  if (given === undefined) return own;
+  return whole === true ? given : [...given, ...own.filter(({ path }) => !isFirst(path, { paths }))];
+}
 
 /** Seals the holdout files; returns their description for the manifest. */
 async function seal(
   building: string,
-  { paths, from, env }: ChosenHoldout,
+  { paths, from, committed, env }: ChosenHoldout,
   files: readonly SealedFile[],
 ): Promise<Holdout | Problem> {
   const written = await writeSealed(building, files, env);
-  return 'problem' in written ? written : { paths: [...paths], from, ...written };
+  return 'problem' in written
+    ? written
+    : { paths: [...paths], from, ...(committed && { committed }), ...written };
 }

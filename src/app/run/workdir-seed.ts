@@ -17,6 +17,7 @@ import { openSnapshots } from '../../workspace/snapshots.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import type { Host, RunFlags, Where } from '../types.ts';
 import type { RunSeed } from './create.ts';
+import { holdoutSealedBy } from './holdout-sealed-by.ts';
 import { sealHoldout } from './seal-holdout.ts';
 
 /** What the seed is made from. */
@@ -48,7 +49,9 @@ export async function workdirSeed(
   const { variables } = inputs;
   const workdir = workdirOf(graph, flags, cwd);
   const choice = { flag: flags.holdout_from, cwd, variables, workdir, runsDir: where.runsDir, env };
-  const chosen = await chooseHoldout(graph, choice);
+  const { holdout_of: of } = flags;
+  const chosen = of === undefined ? await chooseHoldout(graph, choice) : await holdoutSealedBy(of, choice);
+  if ('problems' in chosen) return chosen;
   if ('problem' in chosen) return { problems: [chosen.problem] };
   const { chosen: holdout } = chosen;
   const begin: WorkdirBegin = { graph, where, flags, host, workdir, holdout };
@@ -115,8 +118,8 @@ async function startHistory(
 ) {
   if (!buildsHistory(graph)) return undefined;
   const git = await import('../../git/start-history.ts');
-  const { allowDirty, base, redo = false } = flags;
-  const based = base === undefined ? {} : { base };
+  const { allowDirty, base, exact = false, redo = false } = flags;
+  const based = base === undefined ? {} : { base, exact };
   return git.startHistory({ workdir, historyDir, allowDirty, ...based, redo, runId, env });
 }
 

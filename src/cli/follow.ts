@@ -1,0 +1,38 @@
+/** `factory follow RUN|PR`: one look at a pull request. */
+import { localTime } from '../core/amounts.ts';
+import { type FollowReport, followOnce } from '../keeper/follow.ts';
+import { realSend } from '../platform/http.ts';
+import type { CliIo } from './io.ts';
+import { withQueue } from './open-queue.ts';
+import { type SubmitOptions, submitRequestOf } from './submit.ts';
+import type { VerbResult } from './verb.ts';
+
+export type FollowCommandOptions = Omit<SubmitOptions, 'key' | 'inOrder'> & {
+  readonly repo?: string;
+  readonly rounds?: number;
+  readonly trust?: readonly string[];
+};
+
+export async function followCommand(
+  target: string,
+  options: FollowCommandOptions,
+  io: CliIo,
+): Promise<VerbResult> {
+  const { repo, rounds = 3, trust = [], ...submit } = options;
+  const flags = { target, repo, rounds, trust, submit: submitRequestOf([], submit) };
+  const done = await withQueue(options, io, (queue, runsDir) =>
+    followOnce(queue, flags, { ...io, runsDir, send: realSend }),
+  );
+  if ('problems' in done) return done;
+  io.out(options.json === true ? `${JSON.stringify(done, null, 2)}\n` : followLine(done, io.clock.now()));
+  return exits[done.what];
+}
+
+const exits = { merged: 0, closed: 0, person: 1, sleeps: 75 } as const;
+
+const words = { merged: 'done', closed: 'done', person: 'needs a person', sleeps: 'sleeps' } as const;
+
+function followLine({ repo, number, what, why, next }: FollowReport, now: Date): string {
+  const until = next === null ? '' : ` until ${localTime(next, now)}`;
+  return `${words[what]}${until}: ${repo}#${number}: ${why}\n`;
+}

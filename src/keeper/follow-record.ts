@@ -1,0 +1,83 @@
+/** What a runs directory keeps of a pull request that is followed. It is written before each step whose repetition would show. */
+import { join } from 'node:path';
+import * as z from 'zod';
+import { jsonIn } from '../core/json.ts';
+import { once } from '../core/once.ts';
+import { runId } from '../core/records/names.ts';
+import { gitHubLayout } from '../github/layout.ts';
+import { readPlain } from '../platform/files/read.ts';
+import { makeFolder, writeJson } from '../platform/files/write.ts';
+
+const requestSchema = once(() =>
+  z.object({
+    kind: z.enum(['comment', 'review', 'thread']),
+    id: z.int(),
+    url: z.string(),
+    author: z.string(),
+    at: z.string(),
+    /** At the time when it was accepted: later edits do not reach the run. */
+    text: z.string(),
+    /** Of a thread: its file, and the id of its first comment. */
+    path: z.string(),
+    thread: z.int(),
+  }),
+);
+export type FollowRequest = z.infer<ReturnType<typeof requestSchema>>;
+
+const checkSchema = once(() => z.object({ name: z.string(), conclusion: z.string(), text: z.string() }));
+export type FailedCheck = z.infer<ReturnType<typeof checkSchema>>;
+
+const roundSchema = once(() =>
+  z.object({
+    run_id: runId(),
+    /** Head of the branch that it builds on. */
+    base: z.string(),
+    requests: z.array(requestSchema()),
+    checks: z.array(checkSchema()),
+    /** Null before the run has ended and its commits are pushed. `commit` is null where there is none; `why` says why. */
+    ended: z.object({ commit: z.string().nullable(), why: z.string() }).nullable(),
+    /** Whether all of its requests are answered. */
+    answered: z.boolean(),
+  }),
+);
+export type FollowRound = z.infer<ReturnType<typeof roundSchema>>;
+
+const followSchema = once(() =>
+  z.object({
+    schema_version: z.literal(1),
+    run_id: runId(),
+    /** `OWNER/REPO`. */
+    repo: z.string(),
+    number: z.int(),
+    /** The repository with the branch, absolute. */
+    source: z.string(),
+    branch: z.string(),
+    /** Of the branch, by us. */
+    head: z.string(),
+    rounds: z.array(roundSchema()),
+  }),
+);
+export type FollowRecord = z.infer<ReturnType<typeof followSchema>>;
+
+export const followPlace = (runsDir: string, id: string) => {
+  const folder = join(gitHubLayout(runsDir).root, 'follows', id);
+  return {
+    folder,
+    record: join(folder, 'follow.json'),
+    spec: (round: string) => join(folder, `${round}.md`),
+  };
+};
+
+/** Undefined where the run is not followed yet; a record that cannot be read is not begun again. */
+export function readFollow(runsDir: string, id: string): FollowRecord | 'unreadable' | undefined {
+  const read = readPlain(followPlace(runsDir, id).record);
+  if (read.kind === 'missing') return undefined;
+  const record = followSchema().safeParse(read.kind === 'text' ? jsonIn(read.text) : undefined);
+  return record.success ? record.data : 'unreadable';
+}
+
+export async function writeFollow(runsDir: string, record: FollowRecord): Promise<void> {
+  const { folder, record: file } = followPlace(runsDir, record.run_id);
+  makeFolder(folder);
+  await writeJson(file, record, { sync: true, syncFolder: true });
+}

@@ -1,0 +1,178 @@
+/** A round of a pull request that is followed: its run, the push of its commits, and the answers. Each step may be repeated after a
+ *  kill: the run has an id that the round gives, a push of the same commits changes nothing, and answers are looked for first. */
+import { dirname, join } from 'node:path';
+import { deliverRun } from '../app/deliver.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
+import type { Manifest } from '../core/records/manifest.ts';
+import { GitHubError } from '../github/error.ts';
+import { writeComment } from '../github/issues.ts';
+import { pullTexts, writeReply } from '../github/pull-state.ts';
+import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
+import { storedText } from '../run/inputs.ts';
+import { openRun } from '../run/open-run.ts';
+import type { Look } from './follow.ts';
+import {
+  type FollowRecord,
+  type FollowRequest,
+  type FollowRound,
+  followPlace,
+  writeFollow,
+} from './follow-record.ts';
+import { answerMark, isAnsweredIn } from './follow-requests.ts';
+import { specOfRound } from './follow-spec.ts';
+import type { TypedFlags } from './passed-flags.ts';
+import { standingOfRun } from './run-standing.ts';
+import { submitRuns } from './submit.ts';
+
+/** Records the round. What it was asked for is fixed from here on. */
+export async function recordRound(
+  { host }: Look,
+  record: FollowRecord,
+  asked: Pick<FollowRound, 'requests' | 'checks'>,
+): Promise<FollowRecord> {
+  const run_id = `${record.run_id.slice(0, 88)}-round-${record.rounds.length + 1}`;
+  const round: FollowRound = {
+    ...{ run_id, base: record.head, requests: [...asked.requests], checks: [...asked.checks] },
+    ...{ ended: null, answered: false },
+  };
+  const now = { ...record, rounds: [...record.rounds, round] };
+  await writeFollow(host.runsDir, now);
+  return now;
+}
+
+export type QueuedRound = { readonly state: 'works' | 'ended'; readonly why: string };
+
+/** Puts the run of a round into the queue, once, and says how it stands. */
+export async function queueRound(
+  look: Look,
+  record: FollowRecord,
+  round: FollowRound,
+): Promise<QueuedRound | Refusal> {
+  const { queue, host } = look;
+  const { run_id: id } = round;
+  const queued = await queue.get(id);
+  const { standing } = await standingOfRun(host.runsDir, id, host.clock);
+  if (standing.kind === 'ended' && queued === undefined) return { state: 'ended', why: standing.status };
+  if (queued !== undefined) {
+    const why = queued.job.reason === undefined ? queued.state : `${queued.state}, ${queued.job.reason.text}`;
+    return { state: 'works', why: `run ${id} is in the queue (${why})` };
+  }
+  if (standing.kind !== 'absent') return { state: 'works', why: `run ${id} is not over (${standing.kind})` };
+  const submitted = await submitRound(look, record, round);
+  return 'problems' in submitted ? submitted : { state: 'works', why: `run ${id} is in the queue` };
+}
+
+async function submitRound({ queue, flags, host }: Look, record: FollowRecord, round: FollowRound) {
+  const { runsDir } = host;
+  const origin = join(runsDir, record.run_id);
+  const read = await openRun(origin).manifest();
+  if (!read.ok) return refused('follow', read.why);
+  const { manifest } = read;
+  const path = followPlace(runsDir, record.run_id).spec(round.run_id);
+  makeFolder(dirname(path));
+  const earlier = record.rounds
+    .filter(({ ended }) => ended !== null && ended.commit !== null)
+    .flatMap(({ requests }) => requests);
+  const spec = specOfRound(specOf(origin, manifest), earlier, round);
+  await writeFileAtomic(path, spec, { mode: 0o600, sync: true, syncFolder: true });
+  const { submit } = flags;
+  const isSpecRun = manifest.variables['spec']?.file !== undefined;
+  const pipeline = isSpecRun ? (manifest.pipeline_file ?? manifest.pipeline_path) : 'compile-and-build';
+  const request = {
+    ...submit,
+    names: [pipeline],
+    vars: { ...(isSpecRun ? valuesOf(manifest) : {}), ...submit.vars, spec: path },
+    flags: { ...flagsOfRun(manifest), ...submit.flags, workdir: typed(record.source) },
+    ...{ key: round.run_id, inOrder: false, base: round.base },
+    ...(manifest.holdout === undefined ? {} : { holdoutOf: record.run_id }),
+  };
+  return submitRuns(queue, request, host, () => {});
+}
+
+function specOf(runDir: string, { variables }: Manifest): string {
+  const hash = variables['spec']?.file?.sha256;
+  return (hash === undefined ? undefined : storedText(runDir, hash)) ?? '';
+}
+
+const typed = (value: string) => ({ value, typed: [value] });
+
+/** The agent and model that the run was started with. */
+function flagsOfRun({ agent: { flags = {} } }: Manifest): TypedFlags {
+  const { agent = '', model = '', effort = '' } = flags;
+  const set = Object.entries({ agent, model, effort }).filter(([, value]) => value !== '');
+  return Object.fromEntries(set.map(([name, value]) => [name, typed(value)])) as TypedFlags;
+}
+
+const valuesOf = ({ variables }: Manifest): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, { value, file }]) => [
+      name,
+      file === undefined ? value : file.source,
+    ]),
+  );
+
+/** Pushes the commits of a round's run. `person`: why they cannot be. */
+export async function endOfRound(
+  { host }: Look,
+  record: FollowRecord,
+  { run_id: id, base }: FollowRound,
+  shown: string,
+): Promise<NonNullable<FollowRound['ended']> | { readonly person: string } | Refusal> {
+  const dir = join(host.runsDir, id);
+  const read = openRun(dir).history();
+  if (!read.ok) return refused('follow', read.why);
+  // Its reason may say what a scenario expects.
+  if (read.checkpoint.status !== 'completed')
+    return { commit: null, why: `run ${id} ended as ${read.checkpoint.status}` };
+  const { branch } = record;
+  // The branch of the source is moved first: it says what is pushed.
+  const delivered = await deliverRun(dir, { branch, reuse: true }, host);
+  if ('problems' in delivered) return delivered;
+  const { head } = delivered;
+  if (head === null || head === base) return { commit: null, why: `run ${id} changed no file` };
+  if (shown === head) return { commit: head, why: '' };
+  if (shown !== base)
+    return {
+      person: `its branch has a commit that is not ours (${shown.slice(0, 12)}): run ${id} is not pushed`,
+    };
+  const done = await deliverRun(dir, { branch, reuse: true, push: true }, host);
+  if ('problems' in done) return done;
+  if (done.pushed?.ok === true) return { commit: head, why: '' };
+  return { person: `run ${id} could not be pushed: ${done.pushed?.why ?? 'there is no remote'}` };
+}
+
+const mostAttempts = 4;
+
+/** Answers each request that has no answer yet. Where an answer may have been written it is looked for before it is written again. */
+export async function answerRequests(
+  { client, access, name }: Look,
+  { number }: FollowRecord,
+  round: FollowRound,
+): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const texts = await pullTexts(client, name, number);
+    try {
+      for (const request of round.requests) {
+        if (await isAnsweredIn(texts, request, access)) continue;
+        const body = answerText(request, round);
+        if (request.kind === 'thread')
+          await writeReply(client, name, { number, thread: request.thread }, body);
+        else await writeComment(client, name, number, body);
+      }
+      return;
+    } catch (error) {
+      const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
+      if (!isOutage || attempt + 1 >= mostAttempts) throw error;
+    }
+    await client.pause(attempt);
+  }
+}
+
+function answerText(request: FollowRequest, { run_id, ended }: FollowRound): string {
+  const to = request.kind === 'thread' ? '' : ` to ${request.url}`;
+  const words =
+    ended?.commit == null
+      ? `Not done: ${ended?.why ?? ''}. People with access to it see why: \`factory why ${run_id}\`.`
+      : `Built as of ${ended.commit} by run \`${run_id}\`, which has completed.`;
+  return `${answerMark(request)}\nAnswer${to}: ${words}`;
+}

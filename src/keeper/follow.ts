@@ -1,0 +1,171 @@
+/** `factory follow`: one look at the pull request of a run. What people with write access ask for becomes a round: a run on the branch's
+ *  head, judged by the same scenarios, whose commits are pushed; each comment is answered once. */
+import type { DeliveryHost } from '../app/deliver.ts';
+import type { JobQueue } from '../core/contracts/job-queue.ts';
+import { type Refusal, refused } from '../core/diagnostic.ts';
+import { type WriteAccess, writeAccessTo } from '../github/access.ts';
+import { answersIn } from '../github/answer-store.ts';
+import { type GitHub, gitHub } from '../github/client.ts';
+import { GitHubError, gitHubRefusal } from '../github/error.ts';
+import { gitHubLayout } from '../github/layout.ts';
+import { type PullState, pullState, pullTexts } from '../github/pull-state.ts';
+import { type RepositoryName, repositoryNamed } from '../github/repository-name.ts';
+import { gitHubServer } from '../github/server.ts';
+import { makeFolder } from '../platform/files/write.ts';
+import type { HttpSend } from '../platform/http.ts';
+import { acquireLock } from '../run/lock.ts';
+import { type FollowRecord, type FollowRound, followPlace, writeFollow } from './follow-record.ts';
+import { newRequests } from './follow-requests.ts';
+import { answerRequests, endOfRound, queueRound, recordRound } from './follow-round.ts';
+import { openFollow } from './follow-start.ts';
+import type { SubmitHost, SubmitRequest } from './submit.ts';
+
+export type FollowRequestFlags = {
+  /** A run, or a pull request as `OWNER/REPO#N` or by its address; as typed. */
+  readonly target: string;
+  /** `OWNER/REPO`; by default that of the remote. */
+  readonly repo?: string | undefined;
+  /** Most rounds, of all looks together. */
+  readonly rounds: number;
+  /** Bots whose comments are requests. */
+  readonly trust: readonly string[];
+  readonly submit: Omit<SubmitRequest, 'names' | 'key' | 'inOrder' | 'base' | 'holdoutOf'>;
+};
+
+export type FollowHost = SubmitHost & DeliveryHost & { readonly send: HttpSend };
+
+export type FollowReport = {
+  readonly schema_version: 1;
+  readonly run_id: string;
+  readonly repo: string;
+  readonly number: number;
+  /** `sleeps`: nothing is to be done before `next`. `person`: it goes no further without one. */
+  readonly what: 'sleeps' | 'merged' | 'closed' | 'person';
+  readonly why: string;
+  /** RFC 3339. */
+  readonly next: string | null;
+  /** Run of the latest round. */
+  readonly round: string | null;
+};
+
+/** What one look has. */
+export type Look = {
+  readonly client: GitHub;
+  readonly access: WriteAccess;
+  readonly name: RepositoryName;
+  readonly queue: JobQueue;
+  readonly flags: FollowRequestFlags;
+  readonly host: FollowHost;
+};
+type Ended = Pick<FollowReport, 'what' | 'why'> & { readonly record: FollowRecord };
+
+/** Milliseconds between two looks. */
+const lookMs = 120_000;
+
+export async function followOnce(
+  queue: JobQueue,
+  flags: FollowRequestFlags,
+  host: FollowHost,
+): Promise<FollowReport | Refusal> {
+  const server = gitHubServer(host.env, host.cwd);
+  if ('problems' in server) return server;
+  const { runsDir, clock, send } = host;
+  const kept = answersIn(gitHubLayout(runsDir).answers);
+  const client = gitHub(server, { clock, send, signal: host.signal(), kept });
+  try {
+    const record = await openFollow(client, flags, host);
+    if ('problems' in record) return record;
+    const name = repositoryNamed(record.repo);
+    if (name === undefined) return refused('follow', `${record.repo} is no repository`);
+    const { folder } = followPlace(runsDir, record.run_id);
+    makeFolder(folder);
+    const answer = await acquireLock(folder, { clock, ownedBy: 'it is followed by' });
+    if (answer.kind === 'refused') return reportOf({ record, what: 'sleeps', why: answer.why }, host);
+    try {
+      const again = await openFollow(client, flags, host);
+      if ('problems' in again) return again;
+      const look = { client, access: writeAccessTo(client, name), name, queue, flags, host };
+      const ended = await lookAt(look, again);
+      return 'problems' in ended ? ended : reportOf(ended, host);
+    } finally {
+      await answer.lock.release();
+    }
+  } catch (error) {
+    if (error instanceof GitHubError) return gitHubRefusal(error, clock.now());
+    throw error;
+  }
+}
+
+function reportOf({ record, what, why }: Ended, { clock }: FollowHost): FollowReport {
+  const { run_id, repo, number, rounds } = record;
+  const next = what === 'sleeps' ? new Date(clock.now().getTime() + lookMs).toISOString() : null;
+  return { schema_version: 1, run_id, repo, number, what, why, next, round: rounds.at(-1)?.run_id ?? null };
+}
+
+async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal> {
+  const pull = await pullState(look.client, look.name, record.number);
+  const end = (what: Ended['what'], why: string, now = record): Ended => ({ record: now, what, why });
+  if (pull.merged === true) return end('merged', 'it is merged');
+  if (pull.state === 'closed') return end('closed', 'it is closed');
+  const open = record.rounds.find(({ answered }) => !answered);
+  if (open === undefined) return nextRound(look, record, pull);
+  if (open.ended !== null) return answered(look, record, open);
+  const queued = await queueRound(look, record, open);
+  if ('problems' in queued) return queued;
+  if (queued.state !== 'ended') return end('sleeps', `round ${record.rounds.length}: ${queued.why}`);
+  const done = await endOfRound(look, record, open, pull.head.sha);
+  if ('problems' in done) return done;
+  if ('person' in done) return end('person', done.person);
+  const ended = withRound(record, { ...open, ended: done });
+  const now = { ...ended, head: done.commit ?? record.head };
+  await writeFollow(look.host.runsDir, now);
+  return answered(look, now, { ...open, ended: done });
+}
+
+const withRound = (record: FollowRecord, round: FollowRound): FollowRecord => ({
+  ...record,
+  rounds: record.rounds.map((one) => (one.run_id === round.run_id ? round : one)),
+});
+
+async function answered(look: Look, record: FollowRecord, round: FollowRound): Promise<Ended> {
+  await answerRequests(look, record, round);
+  const now = withRound(record, { ...round, answered: true });
+  await writeFollow(look.host.runsDir, now);
+  const { commit, why } = round.ended ?? { commit: null, why: '' };
+  const number = record.rounds.indexOf(record.rounds.find(({ run_id }) => run_id === round.run_id) ?? round);
+  const words = commit === null ? why : `pushed ${commit.slice(0, 12)}`;
+  return { record: now, what: 'sleeps', why: `round ${number + 1}: ${words}; its comments are answered` };
+}
+
+/** Begins a round if anything is asked for. */
+async function nextRound(look: Look, record: FollowRecord, pull: PullState): Promise<Ended | Refusal> {
+  const { flags } = look;
+  const end = (what: Ended['what'], why: string, now = record): Ended => ({ record: now, what, why });
+  const strange = headProblem(record, pull);
+  if (strange !== undefined) return end(strange.what, strange.why);
+  if (pull.mergeable === false)
+    return end('person', `its branch conflicts with ${pull.base.ref}: merge it by hand`);
+  const texts = await pullTexts(look.client, look.name, record.number);
+  const known = record.rounds.flatMap(({ requests }) => requests);
+  const requests = await newRequests(texts, known, look.access, flags.trust);
+  if (requests.length === 0) return end('sleeps', 'nothing is asked for');
+  if (record.rounds.length >= flags.rounds)
+    return end('person', `${record.rounds.length} of ${flags.rounds} rounds are spent: --rounds allows more`);
+  const now = await recordRound(look, record, { requests: [...requests], checks: [] });
+  const round = now.rounds.at(-1);
+  if (round === undefined) throw new Error('Internal: no round was begun');
+  const queued = await queueRound(look, now, round);
+  if ('problems' in queued) return queued;
+  return end('sleeps', `round ${now.rounds.length}: ${queued.why}`, now);
+}
+
+/** Commits of others on the branch. GitHub may show an earlier head of ours for a while. */
+function headProblem(record: FollowRecord, { head }: PullState): Omit<Ended, 'record'> | undefined {
+  if (head.sha === record.head) return undefined;
+  if (record.rounds.some(({ base }) => base === head.sha))
+    return { what: 'sleeps', why: `GitHub does not show the commit ${record.head.slice(0, 12)} yet` };
+  return {
+    what: 'person',
+    why: `its branch has another head (${head.sha.slice(0, 12)}) than the one that was pushed last (${record.head.slice(0, 12)})`,
+  };
+}
