@@ -150,7 +150,7 @@ async function deliverRead(
 }
 
 /** The run's directory names the source. Settings of a repository can run programs: one in the run is not a source. */
-async function trustedSource(source: string | null, runDir: string): Promise<string | undefined> {
+export async function trustedSource(source: string | null, runDir: string): Promise<string | undefined> {
   if (source === null || !isAbsolute(source)) return undefined;
   return isWithin(await realpath(runDir), realOf(source)) ? undefined : source;
 }

@@ -6,8 +6,9 @@ import { type AttestationKey, signingKeyIn } from '../app/attest/keys.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { readFailure } from '../platform/files/write.ts';
-import { openRun } from '../run/open-run.ts';
-import { findNamed, usage } from './find-run.ts';
+import { openRun, type StoredRun } from '../run/open-run.ts';
+import type { Verified } from '../verify/index.ts';
+import { findNamed, type NamedRun, usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
 import { writeOutput } from './output.ts';
 import { attestedRows } from './report/attestation.ts';
@@ -27,19 +28,9 @@ export type AttestOptions = {
 export async function attestCommand(run: string, options: AttestOptions, io: CliIo): Promise<VerbResult> {
   const key = await readKey(options.key, signingKeyIn, io);
   if ('problems' in key) return key;
-  const named = await findNamed(run, options, io);
-  if ('problems' in named) return named;
-  const stored = await openRun(named.dir).stored();
-  // What is verified is what was read.
-  const read = 'problems' in stored ? {} : { chain: stored.history.whole.sha256 };
-  const found = await verifyNamed(run, options, read, io);
-  if ('problems' in found) return found;
-  const { verified } = found;
-  if (verified.problems.length > 0) {
-    printVerified(verified, named, { ...options, json: false }, io);
-    return refused('attest', 'the records of the run do not hold: nothing was signed', undefined, 1);
-  }
-  if ('problems' in stored) return stored;
+  const held = await heldRun(run, options, { code: 'attest', undone: 'nothing was signed' }, io);
+  if ('problems' in held) return held;
+  const { named, stored, verified } = held;
   const made = await attestRun(named.dir, stored, verified, key, io.env);
   if ('problems' in made) return made;
   const inputs = [named.dir, resolve(io.cwd, options.key)];
@@ -48,6 +39,27 @@ export async function attestCommand(run: string, options: AttestOptions, io: Cli
   // A stream has the file alone.
   print(made, key, options, to === 'file' ? io.out : io.err, io);
   return 0;
+}
+
+/** A run whose records hold: what is verified is what was read. `undone`: what a refusal says was not done. */
+export async function heldRun(
+  run: string,
+  options: Pick<AttestOptions, 'runsdir' | 'color'>,
+  { code, undone }: { readonly code: string; readonly undone: string },
+  io: CliIo,
+): Promise<{ named: NamedRun; stored: StoredRun; verified: Verified } | Refusal> {
+  const named = await findNamed(run, options, io);
+  if ('problems' in named) return named;
+  const stored = await openRun(named.dir).stored();
+  const read = 'problems' in stored ? {} : { chain: stored.history.whole.sha256 };
+  const found = await verifyNamed(run, options, read, io);
+  if ('problems' in found) return found;
+  const { verified } = found;
+  if (verified.problems.length > 0) {
+    printVerified(verified, named, { ...options, json: false }, io);
+    return refused(code, `the records of the run do not hold: ${undone}`, undefined, 1);
+  }
+  return 'problems' in stored ? stored : { named, stored, verified };
 }
 
 /** The key in the file of `--key`. */

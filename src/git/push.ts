@@ -7,7 +7,7 @@ import { beforeWrite } from '../platform/files/fence.ts';
 import { readSome } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
-import { GitError, noHooks, sourceGit, withoutGit } from '../platform/git.ts';
+import { type Git, GitError, noHooks, sourceGit, withoutGit } from '../platform/git.ts';
 import { filteredOnBranch } from './filters.ts';
 
 /** `remote` is empty when the repository has none. */
@@ -42,6 +42,21 @@ export function pushFailure(stderr: string): string {
   return reason ?? lines.at(at) ?? '';
 }
 
+/** Empty where the repository has none. */
+async function firstRemoteName(git: Git): Promise<string> {
+  const listed = await git.run(['remote']);
+  return listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
+}
+
+/** The remote that is pushed to, with the address that git uses; it may contain a password. */
+export async function firstRemote(
+  git: Git,
+): Promise<{ readonly name: string; readonly address: string } | undefined> {
+  const name = await firstRemoteName(git);
+  const found = name === '' ? undefined : await git.run(['remote', 'get-url', '--push', '--', name]);
+  return found === undefined ? undefined : { name, address: found.ok ? found.text : '' };
+}
+
 /** Pushes `branch` to the first remote of `repo` and sets its upstream. Commits with files that a filter of the user's git
  *  would have converted are not pushed. Never rejects for what git does, never asks for a password. */
 export async function push(
@@ -57,8 +72,7 @@ export async function push(
 ): Promise<PushResult> {
   const { repo, branch, env } = options;
   const git = sourceGit(repo, env);
-  const listed = await git.run(['remote']);
-  const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
+  const remote = await firstRemoteName(git);
   const fail = (stderr: string): PushResult => ({ ok: false, remote, stdout: '', stderr });
   if (remote === '') return fail('the repository has no remote');
   try {

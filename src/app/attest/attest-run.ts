@@ -5,6 +5,7 @@ import type { Refusal } from '../../core/diagnostic.ts';
 import type { Json } from '../../core/json.ts';
 import { maskedValue, masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
+import type { Commit } from '../../core/records/result.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { treesOf } from '../../git/history.ts';
 import { visitsAmong } from '../../run/evidence.ts';
@@ -54,10 +55,9 @@ export async function attestRun(
   key: AttestationKey,
   env: Environment,
 ): Promise<Attestation | Refusal> {
-  const read = await readResult(runDir, stored);
-  const product = await productOf(read, env);
-  if ('problems' in product) return product;
-  const run = { ...read, seen: await seenIn(read, product, env) };
+  const attested = await readAttested(runDir, stored, env);
+  if ('problems' in attested) return attested;
+  const { run, product } = attested;
   const suiteKey = run.manifest.holdout === undefined ? null : randomBytes(32).toString('hex');
   const mask = masker(textsToMask(env));
   const facts = maskedFacts(factsOf(run, verified, suiteKey), mask);
@@ -69,6 +69,34 @@ export async function attestRun(
   const lines = [whole, ...(line === undefined ? [] : [line])];
   const text = lines.map((one) => `${signEnvelope(one, key)}\n`).join('');
   return { text, product, predicate, result: tests?.predicate.result, suiteKey };
+}
+
+/** The same facts without a signature, for people; and the commits with their subjects. */
+export async function attestedFacts(
+  runDir: string,
+  stored: StoredRun,
+  verified: Pick<Report, 'unchecked'>,
+  env: Environment,
+): Promise<
+  { readonly facts: Omit<RunPredicate, 'test_result'>; readonly commits: readonly Commit[] } | Refusal
+> {
+  const attested = await readAttested(runDir, stored, env);
+  if ('problems' in attested) return attested;
+  const { run } = attested;
+  const mask = masker(textsToMask(env));
+  const commits = run.result.commits.map((one) => ({ ...one, subject: mask(one.subject) }));
+  return { facts: maskedFacts(factsOf(run, verified, null), mask), commits };
+}
+
+async function readAttested(
+  runDir: string,
+  stored: StoredRun,
+  env: Environment,
+): Promise<{ readonly run: AttestedRun; readonly product: AttestedProduct } | Refusal> {
+  const read = await readResult(runDir, stored);
+  const product = await productOf(read, env);
+  if ('problems' in product) return product;
+  return { run: { ...read, seen: await seenIn(read, product, env) }, product };
 }
 
 async function readResult(runDir: string, stored: StoredRun): Promise<StoredResult> {

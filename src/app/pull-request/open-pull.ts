@@ -1,0 +1,215 @@
+/** `factory pr`: delivers a run, pushes its branch, and opens or updates the pull request of that branch. */
+import { dirname } from 'node:path';
+import { type Refusal, refused } from '../../core/diagnostic.ts';
+import { firstRemote } from '../../git/push.ts';
+import { type GitHub, gitHub } from '../../github/client.ts';
+import { GitHubError, gitHubRefusal } from '../../github/error.ts';
+import { issueOfRun } from '../../github/layout.ts';
+import { createPull, openPullOf, type PullRequest, updatePull } from '../../github/pulls.ts';
+import { repositoryFacts } from '../../github/repository-facts.ts';
+import {
+  type RemotePlace,
+  type RepositoryName,
+  remotePlace,
+  repositoryNamed,
+  repositoryText,
+} from '../../github/repository-name.ts';
+import { type GitHubServer, gitHubServer } from '../../github/server.ts';
+import { sourceGit } from '../../platform/git.ts';
+import type { HttpSend } from '../../platform/http.ts';
+import type { StoredRun } from '../../run/open-run.ts';
+import type { Report } from '../../verify/report.ts';
+import type { DeliveryReport } from '../answers.ts';
+import { attestedFacts } from '../attest/attest-run.ts';
+import { type DeliveryHost, deliverRun, trustedSource } from '../deliver.ts';
+import { titleOf } from '../inspect/title.ts';
+import type { DeliveryFlags } from '../typed-command.ts';
+import { type EvidenceFacts, withEvidence } from './evidence-text.ts';
+
+export type PullFlags = Pick<DeliveryFlags, 'branch' | 'reuse' | 'overridden' | 'accept_weak'> & {
+  /** `OWNER/REPO`; by default that of the remote. */
+  readonly repo?: string;
+  /** By default the default branch of the repository. */
+  readonly base?: string;
+  readonly draft?: boolean;
+};
+
+export type PullHost = DeliveryHost & { readonly send: HttpSend };
+
+/** What `factory pr --json` prints. */
+export type PullReport = {
+  readonly schema_version: 1;
+  readonly run_id: string;
+  readonly repo: string;
+  readonly number: number;
+  readonly url: string;
+  /** Else it was there, and its text was updated. */
+  readonly created: boolean;
+  readonly draft: boolean;
+  readonly branch: string;
+  readonly base: string;
+  readonly head: string;
+};
+
+/** A run whose records hold. */
+export type VerifiedRun = {
+  readonly dir: string;
+  readonly stored: StoredRun;
+  readonly verified: Pick<Report, 'unchecked'>;
+};
+
+const no = (message: string, fix: string, exit = 2): Refusal => refused('pr', message, fix, exit);
+
+export async function openPullRequest(
+  run: VerifiedRun,
+  flags: PullFlags,
+  host: PullHost,
+): Promise<PullReport | Refusal> {
+  const server = gitHubServer(host.env, host.cwd);
+  if ('problems' in server) return server;
+  const target = await targetOf(run, flags, server, host);
+  if ('problems' in target) return target;
+  const client = gitHub(server, { clock: host.clock, send: host.send, signal: host.signal() });
+  let tail = '';
+  try {
+    // Asked first: without access nothing is pushed.
+    const { name, defaultBranch } = await repositoryFacts(client, target.name);
+    const facts = await evidenceOf(run, name, host);
+    if ('problems' in facts) return facts;
+    const title = await titleOf(run.dir, run.stored.manifest);
+    const { repo: _, base = defaultBranch, draft = false, ...delivery } = flags;
+    const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
+    if ('problems' in delivered) return delivered;
+    const undone = notPushed(delivered);
+    if (undone !== undefined) return undone;
+    const { branch, head } = delivered;
+    tail = `; the branch ${branch} is pushed`;
+    const pull = { title, base, draft, head: `${target.headOwner ?? name.owner}:${branch}` };
+    const { is, created } = await openOrUpdate(client, name, pull, facts);
+    return {
+      ...{
+        schema_version: 1,
+        run_id: facts.run.id,
+        repo: repositoryText(name),
+        number: is.number,
+        url: is.html_url,
+      },
+      ...{ created, draft: is.draft === true, branch, base, head: head ?? '' },
+    };
+  } catch (error) {
+    if (error instanceof GitHubError) return gitHubRefusal(error, host.clock.now(), tail);
+    throw error;
+  }
+}
+
+/** Why there is no branch to ask for; undefined where it is pushed. */
+function notPushed({ head, pushed, notes, source }: DeliveryReport): Refusal | undefined {
+  if (head === null || pushed === null)
+    return no(notes[0] ?? 'nothing to deliver', `see what the run did in ${source ?? 'its workspace'}`, 1);
+  if (pushed.ok) return undefined;
+  return no(
+    `delivered, but not pushed: ${pushed.why}`,
+    `by hand: ${pushed.by_hand}; then factory pr again`,
+    1,
+  );
+}
+
+/* Where it is asked for. */
+
+type Target = {
+  readonly name: RepositoryName;
+  /** Owner of the repository that has the branch, where the remote says it. */
+  readonly headOwner: string | undefined;
+};
+
+async function targetOf(
+  { dir, stored }: VerifiedRun,
+  { repo }: PullFlags,
+  server: GitHubServer,
+  { env }: PullHost,
+): Promise<Target | Refusal> {
+  const source = await trustedSource(stored.manifest.original_workdir, dir);
+  if (source === undefined)
+    return no(
+      'the source that the run names cannot be used',
+      'factory deliver RUN --to DIR makes a repository',
+    );
+  const remote = await firstRemote(sourceGit(source, env));
+  if (remote === undefined)
+    return no(
+      `the repository ${source} has no remote to push to`,
+      `git -C ${source} remote add origin ADDRESS`,
+    );
+  const place = ofServer(remotePlace(remote.address), server);
+  const named = repo === undefined ? place : repositoryNamed(repo);
+  if (repo !== undefined && named === undefined)
+    return no(`--repo ${repo} is no repository`, 'write OWNER/REPO');
+  if (named === undefined)
+    return no(
+      `the remote ${remote.name} names no repository of ${server.host ?? server.api}`,
+      'name it: --repo OWNER/REPO; GITHUB_API_URL names the server',
+    );
+  return { name: named, headOwner: place?.owner };
+}
+
+const ofServer = (place: RemotePlace | undefined, { host }: GitHubServer): RemotePlace | undefined =>
+  place === undefined || host === undefined || place.host === host ? place : undefined;
+
+async function evidenceOf(
+  { dir, stored, verified }: VerifiedRun,
+  name: RepositoryName,
+  { env }: PullHost,
+): Promise<EvidenceFacts | Refusal> {
+  const attested = await attestedFacts(dir, stored, verified, env);
+  if ('problems' in attested) return attested;
+  const { facts, commits } = attested;
+  const issue = issueOfRun(dirname(dir), facts.run.id);
+  const isHere = issue?.repo.toLowerCase() === repositoryText(name).toLowerCase();
+  return { ...facts, orders: commits, closes: isHere ? issue?.number : undefined };
+}
+
+/* The pull request. */
+
+type RequestedPull = {
+  readonly title: string;
+  readonly base: string;
+  readonly draft: boolean;
+  readonly head: string;
+};
+
+const mostAttempts = 4;
+
+/** One for the branch: it is looked for first, and again where it is not sure whether it was created. */
+async function openOrUpdate(
+  client: GitHub,
+  name: RepositoryName,
+  requested: RequestedPull,
+  facts: EvidenceFacts,
+): Promise<{ readonly is: PullRequest; readonly created: boolean }> {
+  for (let attempt = 0; ; attempt++) {
+    const open = await openPullOf(client, name, requested.head);
+    try {
+      if (open === undefined)
+        return {
+          is: await createPull(client, name, { ...requested, body: withEvidence('', facts) }),
+          created: true,
+        };
+      const body = withEvidence(open.body ?? '', facts);
+      return {
+        is: body === open.body ? open : await updatePull(client, name, open.number, { body }),
+        created: false,
+      };
+    } catch (error) {
+      if (!(error instanceof GitHubError) || attempt + 1 >= mostAttempts) throw error;
+      const { trouble } = error;
+      // Another process may have created it meanwhile.
+      const isThere = trouble.kind === 'rejected' && trouble.status === 422 && open === undefined;
+      if (
+        trouble.kind !== 'outage' &&
+        !(isThere && (await openPullOf(client, name, requested.head)) !== undefined)
+      )
+        throw error;
+    }
+    await client.pause(attempt);
+  }
+}

@@ -1,0 +1,57 @@
+/** Pull requests of a branch. */
+import * as z from 'zod';
+import { once } from '../core/once.ts';
+import { type GitHub, notTheApi } from './client.ts';
+import { type RepositoryName, repositoryPath } from './repository-name.ts';
+
+const pullSchema = once(() =>
+  z.object({
+    number: z.int(),
+    html_url: z.string(),
+    title: z.string(),
+    body: z.string().nullable(),
+    draft: z.boolean().optional(),
+  }),
+);
+export type PullRequest = z.infer<ReturnType<typeof pullSchema>>;
+
+/** The open pull request of a branch; `head` is `OWNER:BRANCH`. */
+export async function openPullOf(
+  client: GitHub,
+  name: RepositoryName,
+  head: string,
+): Promise<PullRequest | undefined> {
+  const path = `${repositoryPath(name)}/pulls?${new URLSearchParams({ state: 'open', head, per_page: '100' })}`;
+  const read = z.array(pullSchema()).safeParse(await client.pages(path));
+  if (!read.success) throw notTheApi(`GET ${path}`);
+  return read.data[0];
+}
+
+export type NewPull = {
+  readonly title: string;
+  readonly body: string;
+  readonly head: string;
+  readonly base: string;
+  readonly draft: boolean;
+};
+
+export const createPull = (client: GitHub, name: RepositoryName, pull: NewPull): Promise<PullRequest> =>
+  changedPull(client, 'POST', `${repositoryPath(name)}/pulls`, pull);
+
+export const updatePull = (
+  client: GitHub,
+  name: RepositoryName,
+  number: number,
+  change: { readonly body: string },
+): Promise<PullRequest> => changedPull(client, 'PATCH', `${repositoryPath(name)}/pulls/${number}`, change);
+
+async function changedPull(
+  client: GitHub,
+  method: 'POST' | 'PATCH',
+  path: string,
+  body: object,
+): Promise<PullRequest> {
+  const read = pullSchema().safeParse(await client.change(method, path, body));
+  if (!read.success) throw notTheApi(`${method} ${path}`);
+  return read.data;
+}
