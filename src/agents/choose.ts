@@ -2,11 +2,12 @@
 import { type AgentName, agentNames } from '../core/contracts/agent.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { own } from '../core/json.ts';
+import { builtInServers, hasOtherServer, modelOfProvider } from '../core/model-server.ts';
 import { nearest } from '../core/nearest.ts';
 import { agentsForProvider } from '../core/providers.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { agentKinds } from './index.ts';
-import { effortProblem } from './openai/plan.ts';
+import { canAsk, effortProblem, unknownProvider } from './openai/plan.ts';
 import {
   type AgentPlan,
   type AgentProblem,
@@ -31,14 +32,22 @@ export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan }
   // Checked even where the agent ignores it: the user typed it.
   const unknown = effortProblem(effort, '--effort');
   if (unknown !== undefined) return unknown;
+  return chosenFor(withProvider(request));
+}
+
+function chosenFor(request: AgentRequest): { readonly plan: AgentPlan } | AgentProblem {
+  const { asks, env, servers = builtInServers } = request;
+  if (asks?.ofNode === false && !servers.has(asks.name)) return unknownProvider(servers, asks.name, asks.by);
   const asked = askedFor(request);
+  const unfit = asked === undefined ? undefined : unfitAgent(asked, request);
+  if (unfit !== undefined) return unfit;
   if (asked !== undefined) return planFor(asked.word, asked.by, withoutRunsModel(asked, request));
-  if (wordOf(request.env['OPENAI_API_KEY']) !== undefined)
-    return planFor('openai', 'OPENAI_API_KEY', request);
-  if (request.script !== undefined)
+  if (request.script !== undefined && (wordOf(env['OPENAI_API_KEY']) === undefined || isOnlyItsOwn(asks)))
     return planFor('scripted', 'the script that the pipeline bundles', request);
-  const { provider = '' } = request;
-  const ofProvider = provider === '' ? '' : `, and no agent for llm_provider=${provider} can work here`;
+  if (wordOf(env['OPENAI_API_KEY']) !== undefined) return planFor('openai', 'OPENAI_API_KEY', request);
+  // It says what the provider lacks.
+  if (asks !== undefined && isOnlyItsOwn(asks)) return planFor('openai', asks.by, request);
+  const ofProvider = asks === undefined ? '' : `, and no agent for ${asks.by} can work here`;
   return agentProblem(
     'agent-none',
     `no agent is chosen: there is no key, no --agent and no script that the pipeline bundles${ofProvider}`,
@@ -48,9 +57,60 @@ export function chooseAgent(request: AgentRequest): { readonly plan: AgentPlan }
   );
 }
 
+/** Whether only the agent `openai` asks the models of a provider, at its server: with another key it asks nobody. */
+const isOnlyItsOwn = (asks: AgentRequest['asks']): boolean =>
+  asks !== undefined && asks.name !== 'openai' && (asks.name !== 'anthropic' || !asks.ofNode);
+
+/** A typed agent that has no models of the typed provider. */
+function unfitAgent(
+  { word, by }: { word: string; by: string },
+  { asks }: AgentRequest,
+): AgentProblem | undefined {
+  const isTyped = by === '--agent' && asks?.by === '--provider';
+  const own: Partial<Record<string, string>> = { codex: 'openai', claude: 'anthropic' };
+  if (!isTyped || own[word] === undefined || own[word] === asks.name) return undefined;
+  return agentProblem(
+    'agent-provider',
+    `the agent ${word} (--agent) has no models of the provider "${asks.name}" (--provider)`,
+    'leave out --agent: the agent openai asks the server of any provider',
+  );
+}
+
+/** The request with the provider that it asks, and the model of the run without that provider in front of it. */
+function withProvider(request: AgentRequest): AgentRequest {
+  const { env, provider = '', prefix = '', runProvider, servers = builtInServers } = request;
+  const named = (name: string, by: string, ofNode: boolean) => ({
+    ...request,
+    asks: { name, by, whole: true, ofNode },
+  });
+  if (provider !== '') return named(provider, `llm_provider=${provider}`, true);
+  if (runProvider !== undefined) return named(runProvider.name, runProvider.by, false);
+  if (hasOtherServer(env)) return request;
+  const ofRun = (['model', 'FACTORY_MODEL'] as const).map((by) => ({
+    by: by === 'model' ? '--model' : by,
+    of: modelOfProvider(servers, wordOf(by === 'model' ? request.model : env[by]) ?? ''),
+  }));
+  const first = request.model === undefined ? ofRun[1] : ofRun[0];
+  const asks =
+    prefix !== '' && servers.has(prefix)
+      ? { name: prefix, by: `llm_provider=${prefix}`, whole: false, ofNode: true }
+      : first?.of === undefined
+        ? undefined
+        : { name: first.of.provider, by: first.by, whole: false, ofNode: false };
+  // The model of the run is another provider's where a node names its own.
+  const own = (text: string | undefined, of: ReturnType<typeof modelOfProvider>) =>
+    of === undefined ? text : of.provider === asks?.name ? of.model : undefined;
+  return {
+    ...request,
+    asks,
+    model: own(request.model, ofRun[0]?.of),
+    env: { ...env, FACTORY_MODEL: own(env['FACTORY_MODEL'], ofRun[1]?.of) },
+  };
+}
+
 /** For an agent that a provider has chosen: the request without the model of the agent of the run that continues. */
 const withoutRunsModel = ({ by }: { readonly by: string }, request: AgentRequest): AgentRequest =>
-  by === `llm_provider=${request.provider ?? ''}` && request.flagBy !== undefined
+  by === request.asks?.by && request.asks.ofNode && request.flagBy !== undefined
     ? { ...request, model: request.typedModel }
     : request;
 
@@ -59,7 +119,8 @@ const withoutRunsModel = ({ by }: { readonly by: string }, request: AgentRequest
 function withoutForeignModels(name: AgentName, request: AgentRequest): AgentRequest {
   const { env, model } = request;
   const isForeign = (one: string | undefined): boolean =>
-    wordOf(one) !== undefined && providerAgainst(name, env, {}, one?.trim() ?? '') !== undefined;
+    wordOf(one) !== undefined &&
+    providerAgainst(name, env, {}, one?.trim() ?? '', serverAsked(name, request)) !== undefined;
   return {
     ...request,
     env: isForeign(env['FACTORY_MODEL']) ? { ...env, FACTORY_MODEL: undefined } : env,
@@ -84,15 +145,21 @@ function askedFor({
     (name) => wordOf(env[name]) !== undefined,
   );
   if (override !== undefined && env[override] === 'fake') return { word: 'fake', by: override };
+  const ofProvider = (counts: boolean): readonly [string, string | undefined] => [
+    of.asks?.by ?? '',
+    counts ? agentOfProvider({ ...of, env, flagBy }) : undefined,
+  ];
   const choices: readonly (readonly [string, string | undefined])[] = [
     ["the node's agent.backend", wordOf(nodeBackend)],
     ['--agent', flagBy === undefined ? wordOf(flag) : undefined],
     // A script is given to be used, whatever keys there are.
     ['--script', scriptNamed === true ? 'scripted' : undefined],
-    [`llm_provider=${of.provider}`, agentOfProvider({ ...of, env, flagBy })],
+    ofProvider(of.asks?.ofNode === true),
+    ofProvider(of.asks?.by === '--provider'),
     [flagBy ?? '', flagBy === undefined ? undefined : wordOf(flag)],
     ['FACTORY_AGENT', wordOf(env['FACTORY_AGENT'])],
     ['ATTRACTOR_AGENT_BACKEND', wordOf(env['ATTRACTOR_AGENT_BACKEND'])],
+    ofProvider(true),
   ];
   for (const [by, word] of choices) if (word !== undefined) return { word, by };
   const last = override === undefined ? undefined : wordOf(env[override]);
@@ -101,18 +168,27 @@ function askedFor({
   return undefined;
 }
 
-/** The agent that can work here with the models of the node's provider. A run that continues keeps its agents. */
+/** The agent that can work here with the models of the provider. A run that continues keeps its agents. */
 function agentOfProvider({
   env,
-  provider = '',
+  asks,
   programs = [],
   recorded,
   flagBy,
-}: Pick<AgentRequest, 'env' | 'provider' | 'programs' | 'recorded' | 'flagBy'>): string | undefined {
-  if (flagBy !== undefined) return own(recorded ?? {}, provider);
-  const hasKey = wordOf(env['OPENAI_API_KEY']) !== undefined;
-  return agentsForProvider(provider).find((name) => (name === 'openai' ? hasKey : programs.includes(name)));
+  servers = builtInServers,
+}: Pick<AgentRequest, 'env' | 'asks' | 'programs' | 'recorded' | 'flagBy' | 'servers'>): string | undefined {
+  if (asks === undefined) return undefined;
+  if (flagBy !== undefined) return asks.ofNode ? own(recorded ?? {}, asks.name) : undefined;
+  // A provider named for the whole run means its server, not a program with its own login.
+  const names = asks.ofNode ? agentsForProvider(asks.name, servers) : (['openai'] as const);
+  return names.find((name) =>
+    name === 'openai' ? canAsk(servers, asks.name, env) : programs.includes(name),
+  );
 }
+
+/** The provider whose server the agent asks, where it can ask that of any. */
+const serverAsked = (name: AgentName, { asks, env, servers = builtInServers }: AgentRequest) =>
+  name === 'openai' && asks !== undefined && canAsk(servers, asks.name, env) ? asks.name : undefined;
 
 /** The plan of a word, or of several with commas between: those are asked in order. One that is known and lacks
  *  something here is passed over while another is left. */
@@ -172,7 +248,9 @@ function planForOne(
   );
   const create: AgentPlan['create'] = async (deps) => {
     const env = own.env === request.env ? deps.env : { ...deps.env, FACTORY_MODEL: undefined };
-    return servingAgent(await planned.create({ ...deps, env }), name, deps.env, withheld[0]);
+    const asks = planned.server?.provider;
+    const agent = await planned.create({ ...deps, env });
+    return servingAgent(agent, { name, env: deps.env, asks, withheld: withheld[0] });
   };
   return { plan: { name, chosenBy, ...planned, create } };
 }

@@ -17,6 +17,7 @@ import { inOneTurn } from './openai/session.ts';
 import {
   accessProblem,
   hiddenIn,
+  modelMissing,
   needsPromptAlone,
   openaiDefaults,
   readOpenaiSettings,
@@ -30,7 +31,7 @@ export type OpenaiOptions = {
   readonly server: ModelServer;
   readonly access: ServerAccess;
   /** The node's `llm_model` overrides it. */
-  readonly model: string;
+  readonly model?: string;
   /** Reasoning effort; the node's `reasoning_effort` overrides it. Not sent when neither is given. */
   readonly effort?: string;
   /** Sampling temperature; not sent when it is not given. */
@@ -67,7 +68,7 @@ export function openaiAgent(options: OpenaiOptions): Agent {
     threads: true,
     answersAlone: (settings) => needsPromptAlone('openai', settings),
     modelFor: (task) => task.model ?? settings.model,
-    accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model, holder }),
+    accountFor: (task) => ({ endpoint: shown, model: task.model ?? settings.model ?? '', holder }),
     async work(task, signal) {
       const watch = watchCall(settings.clock, signal, task.timeoutMs);
       const ledger = openLedger(mask, (usage) => task.used?.(usage));
@@ -91,7 +92,8 @@ export function openaiAgent(options: OpenaiOptions): Agent {
   };
 
   async function call(task: AgentTask, watch: Watch, ledger: Ledger): Promise<AgentReport> {
-    const problem = accessProblem(server, access);
+    const problem =
+      accessProblem(server, access) ?? ((task.model ?? settings.model) ? undefined : modelMissing(server));
     if (problem !== undefined) return { kind: 'failed', class: 'config', reason: problem, model: 'api' };
     const { api: ofNode, loop } = readOpenaiSettings(task);
     const api = ofNode === 'auto' ? server.api : ofNode;
@@ -128,7 +130,7 @@ function requestFor(
     idleMs: Math.min(settings.idleMs, task.idleMs ?? settings.idleMs),
     ...(task.park_after === undefined ? {} : { park_after: task.park_after }),
     ...(task.outageMs === undefined ? {} : { outageMs: task.outageMs }),
-    model: task.model ?? settings.model,
+    model: task.model ?? settings.model ?? '',
     effort: task.settings.reasoning_effort ?? settings.effort,
     temperature: settings.temperature,
     budget: settings.maxOutputTokens,

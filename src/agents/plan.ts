@@ -3,6 +3,8 @@ import type { Agent, AgentName } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
+import type { ModelServer, ModelServers } from '../core/model-server.ts';
+import type { NodeSettings } from '../core/settings/node.ts';
 import type { AttributeTable } from '../core/settings/types.ts';
 import type { AgentScript } from './script.ts';
 
@@ -12,6 +14,14 @@ export type AgentRequest = {
   readonly nodeBackend?: string | undefined;
   /** The node's `llm_provider`; empty for none. */
   readonly provider?: string;
+  /** What the node's model begins with where it names no provider; empty for nothing. */
+  readonly prefix?: string;
+  /** The provider of nodes that name none, and who says so: `--provider`, a variable, a file. */
+  readonly runProvider?: { readonly name: string; readonly by: string } | undefined;
+  /** Default: the built-in ones. */
+  readonly servers?: ModelServers;
+  /** The provider that follows from those. */
+  readonly asks?: AskedProvider | undefined;
   /** Agent programs that can be started here. */
   readonly programs?: readonly string[];
   /** Of a run that continues: the agents that providers have chosen. */
@@ -33,6 +43,14 @@ export type AgentRequest = {
   readonly scriptNamed?: boolean;
 };
 
+/** A provider that is asked. `whole`: it is named, so that names of models are its own, whatever they begin with. */
+export type AskedProvider = {
+  readonly name: string;
+  readonly by: string;
+  readonly whole: boolean;
+  readonly ofNode: boolean;
+};
+
 export type AgentDeps = {
   readonly env: Environment;
   readonly clock: Clock;
@@ -40,10 +58,16 @@ export type AgentDeps = {
   readonly readFile: (path: string) => Promise<string>;
 };
 
+/** The server that is asked for a model, and the model's name there. */
+export type ModelRoute = { readonly server: ModelServer; readonly model: string };
+
 /** How an agent will work: the model and effort that were chosen for it, and words for records and people. */
 type Making = {
   readonly model?: string;
   readonly effort?: string;
+  /** Of the agent `openai`: the server that it asks, and the one for a model that a node names. */
+  readonly server?: ModelServer;
+  readonly routeOf?: (settings: Partial<NodeSettings>, model: string) => ModelRoute;
   /** With the model of nodes that name none. */
   readonly describe: string;
   /** Makes the agent; keys come from the environment only here, so a plan may be kept and shown. */

@@ -1,6 +1,7 @@
 /** Keeps the names of models from agents of other providers. */
 import type { Agent, AgentName, AgentTask } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
+import { hasOtherServer } from '../core/model-server.ts';
 import { foreignProvider } from '../core/providers.ts';
 import type { NodeSettings } from '../core/settings/node.ts';
 import { sourceOf } from '../core/settings/typing.ts';
@@ -8,7 +9,6 @@ import { wordOf } from './plan.ts';
 
 /** Variables that give an agent another server than its provider's. */
 const serverVariables: Partial<Record<AgentName, readonly string[]>> = {
-  openai: ['OPENAI_BASE_URL'],
   codex: ['OPENAI_BASE_URL'],
   claude: ['ANTHROPIC_BASE_URL', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'],
 };
@@ -17,6 +17,7 @@ const providersOwn = /^https:\/\/api\.(?:openai|anthropic)\.com(?:\/|$)/i;
 type CodexServers = { readonly 'codex.profile'?: string; readonly 'codex.config_overrides'?: string };
 
 const hasOwnServer = (agent: AgentName, env: Environment, settings: Partial<NodeSettings>): boolean => {
+  if (agent === 'openai') return hasOtherServer(env);
   const { 'codex.profile': profile, 'codex.config_overrides': overrides } = settings as CodexServers;
   if (agent === 'codex' && (profile !== undefined || overrides !== undefined)) return true;
   return (serverVariables[agent] ?? []).some((name) => {
@@ -31,8 +32,10 @@ export const providerAgainst = (
   env: Environment,
   settings: Partial<NodeSettings>,
   model: string,
+  asks?: string,
 ): string | undefined =>
   foreignProvider(agent, settings, model, {
+    asks,
     ownServer: hasOwnServer(agent, env, settings),
     fromSheet: sourceOf(settings, 'llm_model') === 'sheet',
     apart: ['llm_model', 'llm_provider'].some((key) => sourceOf(settings, key) !== 'node'),
@@ -40,7 +43,20 @@ export const providerAgainst = (
 
 /** The agent, which uses its own default model for a task that names one of another provider; of each such model the log says it
  *  once, and so of `withheld`, the model of the run that the agent has not got. */
-export function servingAgent(agent: Agent, name: AgentName, env: Environment, withheld?: string): Agent {
+export function servingAgent(
+  agent: Agent,
+  {
+    name,
+    env,
+    asks,
+    withheld,
+  }: {
+    readonly name: AgentName;
+    readonly env: Environment;
+    readonly asks: string | undefined;
+    readonly withheld: string | undefined;
+  },
+): Agent {
   const reported = new Set<string>();
   const report = (task: AgentTask, model: string, provider: string | undefined): void => {
     if (!reported.has(model))
@@ -55,8 +71,9 @@ export function servingAgent(agent: Agent, name: AgentName, env: Environment, wi
       const { model, ...others } = task;
       const special = (task.settings as { readonly [key: string]: unknown })[`${name}.model`];
       if (model === undefined && withheld !== undefined && special === undefined)
-        report(task, withheld, providerAgainst(name, env, {}, withheld));
-      const provider = model === undefined ? undefined : providerAgainst(name, env, task.settings, model);
+        report(task, withheld, providerAgainst(name, env, {}, withheld, asks));
+      const provider =
+        model === undefined ? undefined : providerAgainst(name, env, task.settings, model, asks);
       if (model === undefined || provider === undefined) return task;
       report(task, model, provider);
       return others;

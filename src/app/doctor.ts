@@ -32,6 +32,8 @@ import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { gitMissing, sourceGit } from '../platform/git.ts';
 import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
+import { providersFound } from './doctor-providers.ts';
+import { modelServersFor, onlyBuiltIn, runProviderOf } from './model-servers.ts';
 import { ableBy } from './sandbox.ts';
 
 /** `good`: nothing to do · `less`: runs work with restrictions · `bad`: runs fail · `absent`: only nodes that use it fail. */
@@ -45,6 +47,7 @@ export type EnvironmentFinding = {
     | 'keys'
     | 'secrets'
     | 'agent'
+    | 'providers'
     | 'codex'
     | 'claude'
     | 'queue';
@@ -72,7 +75,8 @@ export async function checkEnvironment(where: {
     await disk('temporary', temporary),
     await keys(runsDir, env),
     secrets(env),
-    agent(env),
+    agent(cwd, env),
+    providersFound(cwd, env),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
     ...(await queueDatabase(cwd, runsDir, db)),
@@ -279,8 +283,11 @@ function secrets(env: Environment): EnvironmentFinding {
 }
 
 /** The agent of runs whose pipeline and flags set none. */
-function agent(env: Environment): EnvironmentFinding {
-  const chosen = chooseAgent({ env });
+function agent(cwd: string, env: Environment): EnvironmentFinding {
+  const given = modelServersFor(cwd, env);
+  const known = 'problems' in given ? onlyBuiltIn : given;
+  const runProvider = runProviderOf(undefined, {}, known, env);
+  const chosen = chooseAgent({ env, servers: known.servers, runProvider });
   if ('plan' in chosen) {
     const { plan } = chosen;
     const says = `${plan.describe}, by ${plan.chosenBy}`;

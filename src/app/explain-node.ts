@@ -1,17 +1,21 @@
 /** What `factory explain NODE --pipeline FILE` says: the settings of a node, where each comes from, and which agent answers. */
 import { agentNames } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
-import { type Refusal, refused } from '../core/diagnostic.ts';
+import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import { allNodes, type Graph, graphWith, type Node } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
+import { workdirOf } from '../core/pipeline.ts';
+import type { Manifest } from '../core/records/manifest.ts';
 import { flagOfSetting, type SettingFlags } from '../core/settings/run.ts';
 import { classesOf, stylesheetOf, stylesOf } from '../core/settings/stylesheet.ts';
 import { type AttributeSpec, type AttributeTable, present } from '../core/settings/types.ts';
 import { sourceOf, withFlags } from '../core/settings/typing.ts';
 import { spanInValue } from '../dot/literals.ts';
 import { kindsOf } from './kinds.ts';
+import { modelServersFor, runProviderOf } from './model-servers.ts';
 import { readPipeline } from './read-pipeline.ts';
 import { chooseForNode, loadScript, modelsOfNode, programsFor } from './resolve-agents.ts';
+import { serversOfNode, serversToRecord } from './servers-asked.ts';
 
 type NodeSetting = {
   readonly name: string;
@@ -29,6 +33,8 @@ type NodeAgentChoice =
       readonly describe: string;
       /** Who has chosen it. */
       readonly by: string;
+      /** The servers of models that it asks, by provider. */
+      readonly servers: Manifest['agent']['servers'];
       /** The models that it is asked for; empty for its own default. */
       readonly models: readonly string[];
       /** Models that it is not asked for, since they belong to another provider. */
@@ -47,7 +53,10 @@ export type ExplainedNode = {
   readonly agent: NodeAgentChoice | null;
 };
 
-export type ExplainFlags = Pick<SettingFlags, 'agent' | 'model' | 'effort' | 'max_visits' | 'agent_script'>;
+export type ExplainFlags = Pick<
+  SettingFlags,
+  'agent' | 'provider' | 'model' | 'effort' | 'max_visits' | 'agent_script'
+>;
 
 export async function explainNode(
   path: string,
@@ -156,29 +165,39 @@ function flagValue(name: string, { model, effort }: ExplainFlags): Omit<NodeSett
   return undefined;
 }
 
+const problemOf = (found: Diagnostic | undefined): NodeAgentChoice => ({
+  problem: found?.message ?? '',
+  ...(found?.fix === undefined ? {} : { fix: found.fix }),
+});
+
 async function agentFor(
   graph: Graph,
   node: Node,
-  { agent, model, effort, agent_script: path }: ExplainFlags,
+  { agent, provider, model, effort, agent_script: path }: ExplainFlags,
   { cwd, env }: { readonly cwd: string; readonly env: Environment },
 ): Promise<NodeAgentChoice> {
   const loaded = await loadScript(graph, path, cwd);
   const script = 'problems' in loaded ? undefined : loaded.script;
+  const given = modelServersFor(workdirOf(graph, {}, cwd) ?? cwd, env);
+  if ('problems' in given) return problemOf(given.problems[0]);
+  const { servers } = given;
+  const runProvider = runProviderOf(undefined, { provider }, given, env);
   const chosen = chooseForNode(node, {
-    ...{ env, flag: agent, model, effort, script, scriptNamed: path !== undefined },
+    ...{ env, servers, runProvider, flag: agent, model, effort, script, scriptNamed: path !== undefined },
     programs: await programsFor(graph, env, cwd),
   });
-  if ('problem' in chosen) {
-    const { message, fix } = chosen.problem;
-    return { problem: message, ...(fix === undefined ? {} : { fix }) };
-  }
+  if ('problem' in chosen) return problemOf(chosen.problem);
   const { plan } = chosen;
   const each = (plan.agents ?? [plan]).map((one) => modelsOfNode(one, node.settings, env));
   const models = new Set(each.flatMap((one) => one.models));
   // Of several agents another one may have it.
   const withheld = new Set(each.flatMap((one) => one.withheld).filter((one) => !models.has(one)));
+  const asked = serversOfNode(plan, node, env);
+  const wrongly = asked.find(({ problem }) => problem !== undefined);
+  if (wrongly !== undefined) return problemOf(wrongly.problem);
   return {
     ...{ name: plan.name, describe: plan.describe, by: plan.chosenBy },
+    servers: serversToRecord(asked.map(({ server }) => server)),
     ...{ models: [...models], withheld: [...withheld] },
   };
 }

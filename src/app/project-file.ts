@@ -1,16 +1,30 @@
-/** The project of a pipeline: its file `factory.json`. */
+/** The file `factory.json`: of a project, and of the user. */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Diagnostic, Place } from '../core/diagnostic.ts';
+import type * as z from 'zod';
+import type { Environment } from '../core/contracts/process.ts';
+import { type Diagnostic, type Place, wrong } from '../core/diagnostic.ts';
 import { isObject } from '../core/json.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
+import { foreignTo, type ProjectContent, type ProjectOwner, projectSchema } from '../core/records/project.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import { isWithin } from '../workspace/roots.ts';
 
 /** Name of the project's file. */
 const projectName = 'factory.json';
+
+/** The user's own file: in `XDG_CONFIG_HOME`, else in `~/.config`; undefined without a home. */
+export function userFileOf(env: Environment): string | undefined {
+  const absolute = (name: string) => {
+    const value = env[name];
+    return value !== undefined && isAbsolute(value) ? value : undefined;
+  };
+  const home = absolute('HOME');
+  const folder = absolute('XDG_CONFIG_HOME') ?? (home === undefined ? undefined : join(home, '.config'));
+  return folder === undefined ? undefined : join(folder, 'factory', projectName);
+}
 
 /** The nearest `factory.json` in a folder or above it: up to the top of the repository, and never through a folder in which other
  *  users may write. Pipelines of factory itself belong to no project. */
@@ -35,57 +49,133 @@ type Entries = readonly { readonly entry: string; readonly place: Place }[];
 export function entriesIn(
   file: string,
 ): { readonly entries: Entries } | { readonly found: readonly Diagnostic[] } {
-  const problem = (message: string, offset: number, fix: string) => ({
-    found: [
-      {
-        code: 'project-file',
-        severity: 'error' as const,
-        message,
-        place: placeOfLine(file, text, offset),
-        fix,
-      },
-    ],
-  });
-  let text = '';
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    return problem(`cannot be read: ${systemWords(error)}`, 0, `check ${file}`);
-  }
-  const shape = `{ "nodes": ["./kind.mjs"] }`;
-  const map = mapJson(text);
-  if ('problem' in map) return problem(`is not JSON: ${map.problem}`, map.offset, `write ${shape}`);
-  const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-  if (!isObject(value)) return problem('is no JSON object', 0, `write ${shape}`);
-  const [other] = Object.keys(value).filter((key) => key !== 'nodes');
-  if (other !== undefined) {
-    const fix =
-      nearest(other, ['nodes']) === undefined ? `it takes "nodes": ${shape}` : 'did you mean "nodes"?';
-    return problem(`has an unknown key "${other}"`, map.offset([other]), fix);
-  }
-  const { nodes = [] } = value;
-  if (!Array.isArray(nodes))
-    return problem('"nodes" is no list of files', map.offset(['nodes']), `write ${shape}`);
-  const odd = nodes.findIndex((one) => typeof one !== 'string' || one.trim() === '');
-  if (odd >= 0)
-    return problem(
-      '"nodes" has an entry that is no path',
-      map.offset(['nodes', String(odd)]),
-      `write ${shape}`,
-    );
-  return {
-    entries: nodes.map((entry, at) => ({
-      entry: String(entry),
-      place: placeOfLine(file, text, map.offset(['nodes', String(at)])),
-    })),
-  };
+  const read = readProjectFile(file, 'project');
+  if ('found' in read) return read;
+  const { nodes = [] } = read.content;
+  return { entries: nodes.map((entry, at) => ({ entry, place: read.placeOf(['nodes', String(at)]) })) };
 }
 
+export type ReadProject = {
+  readonly file: string;
+  readonly content: ProjectContent;
+  placeOf(path: readonly string[]): Place;
+};
+
+/** Bytes: no such file is nearly as large. */
+const mostBytes = 1024 * 1024;
+
+/** Reads `factory.json` of a project, or the user's own. */
+export function readProjectFile(
+  file: string,
+  owner: ProjectOwner,
+): ReadProject | { readonly found: readonly Diagnostic[] } {
+  const loaded = textOfProject(file, owner);
+  if ('why' in loaded) return { found: [problemIn({ file, span: lineOf('', 0) }, loaded.why, loaded.fix)] };
+  const { text } = loaded;
+  const placeAt = (offset: number): Place => placeOfLine(file, text, offset);
+  const shape = owner === 'project' ? `{ "nodes": ["./kind.mjs"] }` : `{ "providers": { "NAME": { … } } }`;
+  const map = mapJson(text);
+  if ('problem' in map)
+    return { found: [problemIn(placeAt(map.offset), `is not JSON: ${map.problem}`, `write ${shape}`)] };
+  const placeOf = (path: readonly string[]): Place => placeAt(map.offset(path));
+  const [twice] = map.duplicates;
+  if (twice !== undefined)
+    return { found: [problemIn(placeAt(twice.offset), `gives "${twice.key}" twice`, 'remove one of them')] };
+  let isOdd = false;
+  const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''), (key, part: unknown) => {
+    isOdd ||= key === '__proto__';
+    return part;
+  });
+  if (isOdd) return { found: [problemIn(placeAt(0), 'has a key "__proto__"', 'remove it')] };
+  if (!isObject(value)) return { found: [problemIn(placeAt(0), 'is no JSON object', `write ${shape}`)] };
+  const read = projectSchema().safeParse(value);
+  if (!read.success) return { found: read.error.issues.map((issue) => wrongPart(issue, file, placeOf)) };
+  const foreign = foreignTo(owner, read.data);
+  if (foreign.length > 0)
+    return {
+      found: foreign.map(({ path, why }) =>
+        problemIn(placeOf(path), `"${path.join('.')}" ${why}`, fixOfForeign[owner]),
+      ),
+    };
+  return { file, content: read.data, placeOf };
+}
+
+const fixOfForeign: Readonly<Record<ProjectOwner, string>> = {
+  project: 'remove it; if you trust that server, write it into ~/.config/factory/factory.json',
+  user: 'write it into the factory.json of the project',
+};
+
+const problemIn = (place: Place, message: string, fix: string): Diagnostic => ({
+  ...{ code: 'project-file', severity: 'error', message, place, fix },
+});
+
+type Issue = z.core.$ZodIssue;
+
+/** What is wrong with a part of the file, at its place; a line that may hold a secret is not shown. */
+function wrongPart(issue: Issue, file: string, placeOf: ReadProject['placeOf']): Diagnostic {
+  const path = issue.path.map(String);
+  const named = path.length === 0 ? '' : `"${path.join('.')}" `;
+  if (issue.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys;
+    const known = path.length === 0 ? topKeys() : providerKeys;
+    const meant = nearest(key, known);
+    const fix = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean "${meant}"?`;
+    return problemIn(placeOf([...path, key]), `has an unknown key "${key}"${inside(path)}`, fix);
+  }
+  if (issue.code === 'custom' && issue.params?.['secret'] === true) {
+    const fix = 'write the name of the variable that has it: "key": "NAME", in a header ${NAME}';
+    return wrong('project-file', `${file}: ${named}${issue.message}`, fix);
+  }
+  const message =
+    path.join() === 'nodes' && issue.code === 'invalid_type' ? 'is no list of files' : wordsOfIssue(issue);
+  return problemIn(placeOf(path), `${named}${message}`, 'see docs/providers.md and docs/node-types.md');
+}
+
+const topKeys = (): readonly string[] => Object.keys(projectSchema().shape);
+const providerKeys = ['base_url', 'key', 'api', 'headers', 'models', 'prices'];
+const inside = (path: readonly string[]): string => (path.length === 0 ? '' : ` in "${path.join('.')}"`);
+
+/** zod's words for its own checks say nothing of the value. */
+const wordsOfIssue = (issue: Issue): string =>
+  issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+
+/** The text of a file that may be read, or why it may not. */
+function textOfProject(
+  file: string,
+  owner: ProjectOwner,
+): { readonly text: string } | { readonly why: string; readonly fix: string } {
+  try {
+    const real = realpathSync(file);
+    const { size, uid } = statSync(real);
+    if (size > mostBytes) return { why: 'is larger than 1 MiB', fix: 'write a smaller one' };
+    // The text would be shown in messages, and be that of a file which is none of the project.
+    if (owner === 'project' && !isWithin(realpathSync(dirname(file)), real))
+      return { why: 'is a symbolic link that leads out of the project', fix: 'write a file in its place' };
+    const self = process.getuid?.() ?? uid;
+    const isOthers = self !== 0 && uid !== self && uid !== 0;
+    if (owner === 'user' && (isOthers || isOpen(real) || isOpen(dirname(real))))
+      return {
+        why: `may be written by other users, who would get your keys: it is not read`,
+        fix: `chmod o-w ${real} ${dirname(real)}, and let the file be your own`,
+      };
+    return { text: readFileSync(real, 'utf8') };
+  } catch (error) {
+    return { why: `cannot be read: ${systemWords(error)}`, fix: `check ${file}` };
+  }
+}
+
+const isOpen = (path: string): boolean => (statSync(path).mode & 0o002) !== 0;
+
 /** The line, from an offset on. */
-export function placeOfLine(file: string, text: string, offset: number): Place {
+export const placeOfLine = (file: string, text: string, offset: number): Place => ({
+  file,
+  span: lineOf(text, offset),
+});
+
+function lineOf(text: string, offset: number): Place['span'] {
   const end = text.indexOf('\n', offset);
   const at = end === -1 ? text.length : end;
-  return { file, span: { start: positionAt(text, offset), end: positionAt(text, Math.max(offset, at)) } };
+  return { start: positionAt(text, offset), end: positionAt(text, Math.max(offset, at)) };
 }
 
 /** Why a module may not be loaded from there. */

@@ -16,7 +16,7 @@ import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
 import { type Graph, graphWith, type Node } from '../core/graph.ts';
 import { nearest } from '../core/nearest.ts';
 import { agentKeyOf, agentNodes, backendOf } from '../core/pipeline.ts';
-import { agentsForProvider, providerOf } from '../core/providers.ts';
+import { agentsForProvider, prefixOf, providerOf } from '../core/providers.ts';
 import { present } from '../core/settings/types.ts';
 import { spanOfStyle } from '../dot/literals.ts';
 import { valueEdit } from '../lint/repair-edits.ts';
@@ -71,12 +71,17 @@ function nameEdits(graph: Graph, written: string): Pick<Diagnostic, 'edits' | 's
 }
 
 /** Codes of choices that may be right on another machine, with its keys and settings. */
-const ofThisMachine: readonly string[] = ['agent-none', 'agent-key', 'agent-base-url', 'agent-wait'];
+const ofThisMachine: readonly string[] = [
+  ...['agent-none', 'agent-key', 'agent-base-url', 'agent-wait', 'agent-provider'],
+];
 
 /** `elsewhere`: another machine executes the run, so that only what is wrong on any refuses it. */
 export function resolveAgents(
   graph: Graph,
-  { elsewhere = false, ...choice }: Omit<AgentRequest, 'nodeBackend' | 'provider'> & { elsewhere?: boolean },
+  {
+    elsewhere = false,
+    ...choice
+  }: Omit<AgentRequest, 'nodeBackend' | 'provider' | 'prefix'> & { elsewhere?: boolean },
 ): AgentAssignment | Refusal {
   const plans = new Map<string, AgentPlan>();
   const problems: Diagnostic[] = [];
@@ -99,12 +104,27 @@ export function resolveAgents(
 }
 
 /** The agent of a node, and who has chosen it. */
-export const chooseForNode = (node: Node, choice: Omit<AgentRequest, 'nodeBackend' | 'provider'>) =>
-  chooseAgent({ ...choice, nodeBackend: backendOf(node), provider: providerOf(node.settings) });
+export const chooseForNode = (
+  node: Node,
+  choice: Omit<AgentRequest, 'nodeBackend' | 'provider' | 'prefix'>,
+) =>
+  chooseAgent({
+    ...choice,
+    nodeBackend: backendOf(node),
+    provider: providerOf(node.settings),
+    prefix: prefixOf(node.settings),
+  });
 
 /** A plan by the same choice, so that one agent answers for both. */
 const knownPlan = (plans: AgentAssignment['plans'], plan: AgentPlan): AgentPlan =>
-  [...plans.values()].find(({ name, chosenBy }) => name === plan.name && chosenBy === plan.chosenBy) ?? plan;
+  [...plans.values()].find(
+    (one) =>
+      one.name === plan.name &&
+      one.chosenBy === plan.chosenBy &&
+      JSON.stringify(serversOfPlan(one)) === JSON.stringify(serversOfPlan(plan)),
+  ) ?? plan;
+
+const serversOfPlan = (plan: AgentPlan) => (plan.agents ?? [plan]).map(({ server }) => server ?? null);
 
 /** The agents that providers have chosen, by provider. */
 export const agentsByProvider = ({ plans }: AgentAssignment): Readonly<Record<string, string>> =>
@@ -248,7 +268,7 @@ const modelsAsked = (plan: AgentPlan, nodes: readonly Node[], env: Environment):
 
 /** The models that an agent is asked for by a node, and those that it is not, since they are another provider's. */
 export function modelsOfNode(
-  { name, model }: Pick<AgentPlan, 'name' | 'model'>,
+  { name, model, server }: Pick<AgentPlan, 'name' | 'model' | 'server'>,
   settings: Node['settings'],
   env: Environment,
 ): { readonly models: readonly string[]; readonly withheld: readonly string[] } {
@@ -257,7 +277,8 @@ export function modelsOfNode(
   const named = settings.llm_model ?? [];
   const agent = agentNames.find((one) => one === name);
   const withheld = named.filter(
-    (one) => agent !== undefined && providerAgainst(agent, env, settings, one) !== undefined,
+    (one) =>
+      agent !== undefined && providerAgainst(agent, env, settings, one, server?.provider) !== undefined,
   );
   const own = withheld.length > 0 || named.length === 0 ? (model === undefined ? [] : [model]) : [];
   return { models: [...named.filter((one) => !withheld.includes(one)), ...own], withheld };

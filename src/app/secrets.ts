@@ -16,12 +16,15 @@ export function secretsProblem(env: Environment): Refusal | undefined {
     : undefined;
 }
 
-/** What the manifest has of them: names stay secret when the run is resumed in another environment. */
+/** What the manifest has of them, with the variables that servers of models need: names stay secret when the run is resumed in another environment. */
 export function keptSecrets(
   env: Environment,
   before: Pick<Manifest, 'secrets'> = {},
+  ofServers: readonly string[] = [],
 ): Pick<Manifest, 'secrets'> {
   const named = namedSecrets(env);
-  const names = [...new Set([...(before.secrets ?? []), ...('names' in named ? named.names : [])])];
+  const names = [
+    ...new Set([...(before.secrets ?? []), ...('names' in named ? named.names : []), ...ofServers]),
+  ];
   return names.length === 0 ? {} : { secrets: names };
 }

@@ -143,7 +143,7 @@ export const authorVerbs: readonly Verb[] = [
         'explain the node WORD of this pipeline: its settings and its agent',
         notEmpty,
       ),
-      ...(['agent', 'agent_script', 'model', 'effort', 'max_visits'] as const).map(settingOption),
+      ...(['agent', 'agent_script', 'provider', 'model', 'effort', 'max_visits'] as const).map(settingOption),
       json('print it as JSON'),
       noColor(),
     ],

@@ -95,7 +95,11 @@ function agentLines(agent: NonNullable<ExplainedNode['agent']>): readonly string
   const { describe, by, models, withheld } = agent;
   const own = models.length === 0 ? 'its own default' : models.join(', ');
   const not = withheld.length === 0 ? '' : `, not ${withheld.join(', ')}: it has no models of that provider`;
-  return [`  agent: ${describe}, by ${by}\n`, `  model: ${own}${not}\n`];
+  const asked = Object.entries(agent.servers ?? {}).map(
+    ([provider, { base_url, api, key }]) =>
+      `  server: ${provider} at ${base_url}, api ${api}, ${key === undefined ? 'no key' : `key ${key}`}\n`,
+  );
+  return [`  agent: ${describe}, by ${by}\n`, ...asked, `  model: ${own}${not}\n`];
 }
 
 const fields = (rows: readonly (readonly [string, string | undefined])[]): string =>

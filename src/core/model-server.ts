@@ -44,13 +44,71 @@ export const builtInServers: ReadonlyMap<string, ServerDraft> = new Map([
   draft('lmstudio', 'http://127.0.0.1:1234/v1', 'auto'),
 ]);
 
-/** The server of the provider `openai`: OPENAI_BASE_URL names another one that speaks its API. */
-export function openaiServer(
-  env: Environment,
-  server: ServerDraft | undefined = builtInServers.get('openai'),
-): ModelServer {
-  if (server?.baseURL === undefined) throw new Error('Internal: no server of openai is built in');
-  return { ...server, baseURL: env['OPENAI_BASE_URL']?.trim() || server.baseURL };
+/** How providers are called. */
+export const providerName = /^[a-z0-9][a-z0-9._-]*$/;
+
+/** What a file says about a provider. */
+export type ServerEntry = {
+  readonly base_url?: string;
+  readonly key?: string;
+  readonly api?: ServerApi;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly models?: readonly string[];
+  readonly prices?: Readonly<Record<string, Price>>;
+};
+type ServerEntries = Readonly<Record<string, ServerEntry>>;
+
+export type ModelServers = ReadonlyMap<string, ServerDraft>;
+
+/** The built-in providers with what the files say: the user's word counts before that of a project, which has neither address
+ *  nor key. */
+export function serversWith(user: ServerEntries = {}, project: ServerEntries = {}): ModelServers {
+  const all = new Map(builtInServers);
+  for (const entries of [project, user])
+    for (const [provider, entry] of Object.entries(entries)) {
+      const before = all.get(provider) ?? draft(provider, undefined, 'auto')[1];
+      const { base_url: baseURL = before.baseURL, key: keyVariable = before.keyVariable, ...more } = entry;
+      const prices = { ...before.prices, ...entry.prices };
+      all.set(provider, {
+        ...{ ...before, ...more, baseURL, keyVariable },
+        ...(Object.keys(prices).length === 0 ? {} : { prices }),
+      });
+    }
+  return all;
+}
+
+/** The address that the environment gives the provider `openai`, if it does. */
+const addressIn = (env: Environment): string | undefined => env['OPENAI_BASE_URL']?.trim() || undefined;
+
+/** Whether the user has given the provider `openai` a server of another one: its models have any names. */
+export function hasOtherServer(env: Environment): boolean {
+  const address = addressIn(env);
+  return address !== undefined && !/^https:\/\/api\.openai\.com(?:\/|$)/i.test(address);
+}
+
+/** The server of a provider; undefined where it is unknown or has no address. */
+export function serverOf(servers: ModelServers, provider: string, env: Environment): ModelServer | undefined {
+  const known = servers.get(provider);
+  const baseURL = (provider === 'openai' ? addressIn(env) : undefined) ?? known?.baseURL;
+  return known === undefined || baseURL === undefined ? undefined : { ...known, baseURL };
+}
+
+/** The server of the provider `openai` where no file says anything. */
+export function openaiServer(env: Environment, servers: ModelServers = builtInServers): ModelServer {
+  const server = serverOf(servers, 'openai', env);
+  if (server === undefined) throw new Error('Internal: no server of openai is built in');
+  return server;
+}
+
+/** The provider that a model's name begins with, and its name there; undefined for any other name. */
+export function modelOfProvider(
+  servers: ModelServers,
+  name: string,
+): { readonly provider: string; readonly model: string } | undefined {
+  const at = name.indexOf('/');
+  const provider = name.slice(0, Math.max(at, 0)).toLowerCase();
+  const model = name.slice(at + 1);
+  return servers.has(provider) && model !== '' ? { provider, model } : undefined;
 }
 
 const placeholder = /\$\{([A-Za-z_]\w*)\}/g;

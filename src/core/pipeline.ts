@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { allNodes, fanOutType, type Graph, isAgentType, type Node, type ParsedNode } from './graph.ts';
 import type { Json } from './json.ts';
-import { agentsForProvider, providerOf } from './providers.ts';
+import { prefixOf, providerOf } from './providers.ts';
 import { present } from './settings/types.ts';
 
 /** The nodes that ask an agent or a model, those of called pipelines too. */
@@ -16,9 +16,9 @@ export const backendOf = ({ settings }: Node): string => settings['agent.backend
 
 /** What a node says of its agent: nodes that say the same have the same one. Empty for the agent of the run. */
 export const agentKeyOf = (node: Node): string => {
-  const provider = providerOf(node.settings);
-  const isNamed = backendOf(node) === '' && agentsForProvider(provider).length > 0;
-  return isNamed ? `llm_provider=${provider}` : backendOf(node);
+  const provider = providerOf(node.settings) || prefixOf(node.settings);
+  if (provider === '') return backendOf(node);
+  return [backendOf(node), `llm_provider=${provider}`].filter((word) => word !== '').join(' ');
 };
 
 /** True for pipelines with `factory order` tools: their runs have a git history. */

@@ -29,7 +29,7 @@ test.for<[string, Partial<AgentRequest>]>([
   ['fake (ATTRACTION_BACKEND)', { provider: 'openai', env: { ...key, ATTRACTION_BACKEND: 'fake' } }],
   // An agent that cannot work here is passed over, and a provider that no agent has chooses none.
   ['stub (FACTORY_AGENT)', { provider: 'anthropic', env: { FACTORY_AGENT: 'stub' } }],
-  ['openai (OPENAI_API_KEY)', { provider: 'google', programs: both, env: key }],
+  ['openai (OPENAI_API_KEY)', { provider: 'anthropic', env: key }],
   ['scripted (the script that the pipeline bundles)', { provider: 'openai', script }],
   // A run that continues keeps its agents.
   [
@@ -97,7 +97,7 @@ test.for<
     '',
     { OPENAI_BASE_URL: 'http://127.0.0.1:1' },
   ],
-  ['google', 'claude', 'llm_model=m', '* { provider: google; }'],
+  ['gemini', 'claude', 'llm_model=m', '* { provider: google; }'],
   [undefined, 'openai', 'llm_model=claude-x, llm_provider=openai', ''],
   [undefined, 'claude', 'llm_model=gpt-5, llm_provider=anthropic', ''],
   // A provider that a rule names for other models does not make this one its own.
@@ -107,7 +107,7 @@ test.for<
   // Else the name, where it says so.
   ['anthropic', 'codex', 'llm_model=claude-opus-4-6', ''],
   ['openai', 'claude', 'llm_model=gpt-5.2', ''],
-  ['google', 'openai', '', named('gemini-3-pro')],
+  ['gemini', 'openai', '', named('gemini-3-pro')],
   [undefined, 'openai', 'llm_model=qwen', ''],
   [undefined, 'codex', 'llm_model=gpt-oss-120b', ''],
   // A server of the user's may have any names; a sheet was written for all.

@@ -42,6 +42,7 @@ test('if all prerequisites are met: exit code 0, a line for each, and no files l
     'keys',
     'secrets',
     'agent',
+    'providers',
     'codex',
     'claude',
   ]);

@@ -41,7 +41,7 @@ async function changed(
   kept('same.json', '{"a":1}');
   kept('other.json', '{"a":2}');
   later(it.at);
-  const found = await whatChanged(manifest, graph, { vars: {}, ...flags }, it.dir);
+  const found = await whatChanged(manifest, graph, { vars: {}, ...flags }, { cwd: it.dir, env: {} });
   expect(found.every(({ code, severity }) => code === 'resume-changed' && severity === 'error')).toBe(true);
   return found.map(({ message }) => message.replaceAll(it.dir, '.'));
 }

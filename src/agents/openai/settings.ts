@@ -96,8 +96,10 @@ export const needsPromptAlone = (names: string, settings: Partial<NodeSettings>)
 /** The largest token budget of an answer: models whose limit is 65,536 would refuse a full doubling. */
 export const mostOutputTokens = 65_000;
 
+/** Of the provider `openai`, where nothing names a model. */
+export const openaiDefaultModel = 'gpt-5.2';
+
 export const openaiDefaults = {
-  model: 'gpt-5.2',
   maxOutputTokens: 64_000,
   mostOutputTokens,
   maxRetries: 2,
@@ -122,11 +124,20 @@ export function accessProblem(server: ModelServer, access: ServerAccess): string
   return `the header ${odd[0]} has no value that can be sent: set ${names.join(' and ')}`;
 }
 
+/** Of a provider without a model to ask where none is named. */
+export const modelMissing = ({ provider }: ModelServer): string =>
+  `no model of the provider "${provider}" is named: set llm_model, --model or FACTORY_MODEL`;
+
 /** A server with the model that it is asked for, in words. */
-export const serverWords = (server: ModelServer, model: string, effort: string | undefined): string =>
-  `openai ${model} at ${showURL(server.baseURL)}${server.provider === 'openai' ? '' : ` (${server.provider})`}${
-    effort === undefined ? '' : `, effort ${effort}`
-  }`;
+export function serverWords(
+  { provider, baseURL }: ModelServer,
+  model: string | undefined,
+  effort: string | undefined,
+): string {
+  const asked = ['openai', ...(model === undefined ? [] : [model])].join(' ');
+  const of = provider === 'openai' ? '' : ` (${provider})`;
+  return `${asked} at ${showURL(baseURL)}${of}${effort === undefined ? '' : `, effort ${effort}`}`;
+}
 
 /** Where the address of a server is set. */
 export const baseUrlWords = ({ provider }: ModelServer): string =>

@@ -31,7 +31,7 @@ export async function openRunBudget(
   journal: Pick<RunJournal, 'note'>,
   run: {
     readonly calls: readonly CallRecord[];
-    readonly manifest: Pick<Manifest, 'run_id' | 'prices'>;
+    readonly manifest: Pick<Manifest, 'run_id' | 'prices'> & Partial<Pick<Manifest, 'agent'>>;
     readonly loaded: Checkpoint;
     readonly resumed: boolean;
     readonly caps: Caps;
@@ -122,5 +122,7 @@ export async function readPriceFile(
 }
 
 /** What calls have cost, by the prices of a run with this manifest. */
-export const costsIn = (calls: Iterable<CallRecord>, manifest: Pick<Manifest, 'prices'>): CostLedger =>
-  openCostLedger(calls, pricesOf(manifest), () => {});
+export const costsIn = (
+  calls: Iterable<CallRecord>,
+  manifest: Pick<Manifest, 'prices' | 'agent'>,
+): CostLedger => openCostLedger(calls, pricesOf(manifest), () => {});

@@ -73,6 +73,13 @@ function namedInputs(manifest: Manifest): ReadonlyMap<string, string | null> {
     ...named('variable', variables),
     ...named('node type', Object.fromEntries(types)),
     ['agent', agent.name],
+    ['provider', agent.provider ?? null],
+    ...named(
+      'server of',
+      Object.fromEntries(
+        Object.entries(agent.servers ?? {}).map(([name, server]) => [name, JSON.stringify(server)]),
+      ),
+    ),
     ['model', agent.model ?? null],
     ['effort', agent.effort ?? null],
     ['fidelity', agent.fidelity ?? null],

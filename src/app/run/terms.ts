@@ -1,7 +1,9 @@
 /** What a run is executed with, whether it starts, is forked, replays or resumes: agents, limits and prices, and how the manifest
  *  records them. */
+import type { AgentPlan } from '../../agents/plan.ts';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
+import type { ModelServer } from '../../core/model-server.ts';
 import { agentNodes, goalOf, pipelineFacts } from '../../core/pipeline.ts';
 import { masker } from '../../core/policy/mask.ts';
 import { textsToMask } from '../../core/policy/secrets.ts';
@@ -14,6 +16,14 @@ import { lostText, storedText } from '../../run/inputs.ts';
 import { calledInManifest } from '../called-pipelines.ts';
 import { type Inputs, textsOf } from '../inputs.ts';
 import { limitsForManifest, limitsOf } from '../limits.ts';
+import {
+  type GivenServers,
+  modelServersFor,
+  onlyBuiltIn,
+  type RunProvider,
+  runProviderOf,
+  userSecrets,
+} from '../model-servers.ts';
 import { typesToRecord } from '../own-kinds.ts';
 import {
   type AgentAssignment,
@@ -27,6 +37,7 @@ import {
   usesScript,
 } from '../resolve-agents.ts';
 import { keptSecrets, secretsProblem } from '../secrets.ts';
+import { serversAsked, serversToRecord } from '../servers-asked.ts';
 import { type Host, keptScript, type RunFlags } from '../types.ts';
 import { readAutoAnswers } from './auto-answers.ts';
 import { readPriceFile } from './budget.ts';
@@ -42,6 +53,8 @@ export type TermsRequest = {
   readonly script: string | undefined;
   /** Uses recorded answers only: no agent is created. */
   readonly offline: boolean;
+  /** The source of the run's files; empty or undefined without one. */
+  readonly workdir?: string;
   /** The run is only checked here: another machine executes it. */
   readonly elsewhere?: boolean;
 };
@@ -122,7 +135,7 @@ export async function termsOf(
       ...limitsForManifest(flags, graph, before),
       ...(priced.kept === undefined ? {} : { prices: priced.kept }),
       env_pass: [...new Set([...(before?.env_pass ?? []), ...(flags.env_pass ?? [])])],
-      ...keptSecrets(env, before),
+      ...keptSecrets(env, before, cast.secrets),
       ...(labels === undefined ? {} : { labels }),
       // A fork has the name that it is given: that of the other run would be ambiguous. Notices have it too.
       ...(flags.name === undefined ? {} : { name: masker(textsToMask(env))(flags.name) }),
@@ -139,7 +152,13 @@ export function withTerms(
   return { ...manifest, ...facts };
 }
 
-type Cast = Pick<RunTerms, 'agents' | 'script'>;
+type Cast = Pick<RunTerms, 'agents' | 'script'> & {
+  readonly servers: readonly ModelServer[];
+  /** Variables with the keys of servers. */
+  readonly secrets: readonly string[];
+  /** Named for the run. */
+  readonly provider: RunProvider;
+};
 
 /** The agents of the run, and their script. A former run keeps its agent, whatever the environment sets now. */
 async function castRun(request: TermsRequest, flags: RunFlags, host: TermsHost): Promise<Cast | Refusal> {
@@ -148,6 +167,10 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: TermsHost):
   if ('problems' in found) return found;
   const { script } = found;
   const { name, model, effort, temperature } = agentBefore(request, flags);
+  const given = serversFor(request, host);
+  if ('problems' in given) return given;
+  const { servers, secrets } = given;
+  const runProvider = runProviderOf(former?.manifest, flags, given, host.env);
   const scriptNamed = flags.agent_script !== undefined && path !== undefined;
   const choice = {
     env: former === undefined ? host.env : { ...host.env, ...override(former.manifest, flags.agent) },
@@ -157,7 +180,7 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: TermsHost):
     typedModel: flags.model ?? former?.manifest.agent.flags?.model,
     effort: flags.effort ?? effort,
     temperature,
-    scriptNamed,
+    ...{ scriptNamed, servers, runProvider },
   };
   const programs = offline || former !== undefined ? [] : await programsFor(graph, host.env, host.cwd);
   const recorded = former?.manifest.agent.by_provider;
@@ -167,15 +190,27 @@ async function castRun(request: TermsRequest, flags: RunFlags, host: TermsHost):
       : resolveAgents(graph, { ...choice, programs, recorded, script: answers, elsewhere });
   const agents = cast(script);
   if ('problems' in agents) return agents;
+  const asked = serversAsked(graph, agents, host.env);
+  if (asked.problems.length > 0 && !elsewhere) return { problems: asked.problems.slice(0, 1) };
+  const more = { servers: asked.servers, secrets, provider: runProvider };
   const isKept = former !== undefined && path === undefined;
   if (script === undefined || isKept || (former === undefined && !usesScript(agents)))
-    return { agents, script: { script, text: undefined } };
+    return { ...more, agents, script: { script, text: undefined } };
   const whole = await selfContained(script);
   if ('problems' in whole) return whole;
   // The run uses the stored copy, as a resume does, so that later changes of the answer files have no effect.
   const stored = cast({ ...script, script: whole });
   if ('problems' in stored) return stored;
-  return { agents: stored, script: { script, text: `${JSON.stringify(whole, null, 2)}\n` } };
+  return { ...more, agents: stored, script: { script, text: `${JSON.stringify(whole, null, 2)}\n` } };
+}
+
+/** The servers that the files describe here; only the built-in ones where no agent is asked. */
+function serversFor(
+  { graph, former, workdir, offline }: TermsRequest,
+  { cwd, env }: TermsHost,
+): GivenServers | Refusal {
+  if (offline || agentNodes(graph).length === 0) return { ...onlyBuiltIn, secrets: userSecrets(env) };
+  return modelServersFor(workdir || former?.manifest.original_workdir || cwd, env);
 }
 
 /** The script that a flag names; else that of the former run, or the one that the pipeline bundles for its agents. */
@@ -224,10 +259,22 @@ const agentBefore = ({ former }: TermsRequest, { temperature }: RunFlags): Manif
     ...(temperature === undefined ? {} : { temperature }),
   };
 
+/** The model of the run as a resume reads it: with its provider, where only its name says that. */
+const modelToRecord = (
+  { model = '', server }: AgentPlan,
+  plans: AgentAssignment['plans'],
+  provider: RunProvider,
+): string => {
+  const isNamed = provider !== undefined || plans.get('')?.server !== server;
+  return isNamed || server === undefined || server.provider === 'openai'
+    ? model
+    : `${server.provider}/${model}`;
+};
+
 /** The agent in the manifest. */
 function agentFacts(
   request: TermsRequest,
-  { agents, script: { script, text } }: Cast,
+  { agents, script: { script, text }, servers, provider }: Cast,
   flags: RunFlags,
   env: Host['env'],
 ): Manifest['agent'] {
@@ -243,7 +290,9 @@ function agentFacts(
     describe: same ? agent.describe : describeAgent(main, request.graph, plans, env),
     ...(main === undefined || main.name === agent.name ? {} : { chosen_by: main.chosenBy }),
     ...(Object.keys(chosen).length === 0 ? {} : { by_provider: chosen }),
-    ...(main !== undefined && 'model' in main ? { model: main.model } : {}),
+    ...(provider === undefined ? {} : { provider: provider.name }),
+    ...(servers.length === 0 ? {} : { servers: serversToRecord(servers) }),
+    ...(main?.model === undefined ? {} : { model: modelToRecord(main, plans, provider) }),
     ...(main !== undefined && 'effort' in main ? { effort: main.effort } : {}),
     ...(flags.fidelity === undefined ? {} : { fidelity: flags.fidelity }),
     ...(text === undefined || script === undefined

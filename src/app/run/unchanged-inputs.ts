@@ -11,6 +11,7 @@ import { sha256 } from '../../core/sha256.ts';
 import { realOrSame } from '../../workspace/roots.ts';
 import { readInputText } from '../input-text.ts';
 import { changedTypes } from '../own-kinds.ts';
+import { changedServers } from '../servers-asked.ts';
 import type { Host, RunFlags } from '../types.ts';
 
 /** Flags of a resume that were set. */
@@ -18,13 +19,14 @@ type ResumeFlags = SettingFlags & Pick<RunFlags, 'vars'>;
 
 /** The flags about the agent for the manifest, merged over the earlier ones; `script` is the text of the named script. */
 export function flagsOfAgent(
-  { agent, model, effort }: Pick<ResumeFlags, 'agent' | 'model' | 'effort'>,
+  { agent, provider, model, effort }: Pick<ResumeFlags, 'agent' | 'provider' | 'model' | 'effort'>,
   script: string | undefined,
   before: Manifest['agent']['flags'] = {},
 ): Pick<Manifest['agent'], 'flags'> {
   const flags = {
     ...before,
     ...(agent === undefined ? {} : { agent }),
+    ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined ? {} : { effort }),
     ...(script === undefined ? {} : { script_sha256: sha256(script) }),
@@ -37,7 +39,7 @@ export async function whatChanged(
   manifest: Manifest,
   graph: Graph | undefined,
   flags: ResumeFlags,
-  cwd: string,
+  { cwd, env }: Pick<Host, 'cwd' | 'env'>,
 ): Promise<Diagnostic[]> {
   const fix = 'start a new run, or pass --accept-changes to resume with the changed inputs';
   const changed = (message: string): Diagnostic => ({
@@ -61,11 +63,11 @@ export async function whatChanged(
     else if (sha256(now) !== prompt.sha256)
       found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
   }
-  found.push(...changedTypes(manifest));
+  found.push(...changedTypes(manifest), ...changedServers(manifest, cwd, env).map(changed));
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
   const { flags: before = {} } = manifest.agent;
-  for (const name of ['agent', 'model', 'effort', 'fidelity'] as const) {
+  for (const name of ['agent', 'provider', 'model', 'effort', 'fidelity'] as const) {
     const now: string | undefined = flags[name];
     const was: string | undefined = name === 'agent' ? manifest.agent.name : manifest.agent[name];
     const named = name === 'fidelity' ? was : before[name];
@@ -146,7 +148,7 @@ export async function checkUnchangedInputs(
   manifest: Manifest,
   texts: { readonly stored: Graph | undefined; readonly graph: Graph | undefined; readonly keeps: boolean },
   flags: RunFlags,
-  host: Pick<Host, 'cwd'>,
+  host: Pick<Host, 'cwd' | 'env'>,
 ): Promise<{ readonly accepted: readonly Diagnostic[] } | Refusal> {
   const { stored, graph } = texts;
   const replays = manifest.replay_of !== undefined;
@@ -169,9 +171,9 @@ export async function checkUnchangedInputs(
           },
           replays ? stored : (graph ?? stored),
           flags,
-          host.cwd,
+          host,
         )
-      : await whatChanged(manifest, graph, flags, host.cwd);
+      : await whatChanged(manifest, graph, flags, host);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   const lost = await ignoredVariable(manifest, graph, flags, host.cwd);
   if (lost !== undefined) return { problems: [lost] };

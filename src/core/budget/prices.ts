@@ -8,7 +8,7 @@ import type { Usage } from './usage.ts';
 
 const usd = once(() => z.number().nonnegative());
 
-const priceSchema = once(() =>
+export const priceSchema = once(() =>
   z.strictObject({
     input: usd(),
     output: usd(),
@@ -60,18 +60,28 @@ export const bundledPrices: Prices = {
 export const pricesWith = (file: PriceFile, from: string): Prices => ({
   dated: file.dated,
   from,
-  models: new Map([
-    ...bundledPrices.models,
-    ...Object.entries(file.models).map(([model, price]): [string, Price] => [model.toLowerCase(), price]),
-  ]),
+  models: new Map([...bundledPrices.models, ...lowerCased(file.models)]),
 });
 
-/** The prices of a run whose manifest has these. */
-export const pricesOf = ({
+/** The prices of a run whose manifest has these: those of a file count before those of the servers, and these before the
+ *  bundled ones. */
+export function pricesOf({
   prices,
+  agent,
 }: {
   readonly prices?: { readonly path: string; readonly table: PriceFile };
-}): Prices => (prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path));
+  readonly agent?: { readonly servers?: Readonly<Record<string, { readonly prices?: ModelPrices }>> };
+}): Prices {
+  const given = prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);
+  const ofServers = Object.values(agent?.servers ?? {}).flatMap(({ prices: own = {} }) => lowerCased(own));
+  if (ofServers.length === 0) return given;
+  const ofFile = lowerCased(prices?.table.models ?? {});
+  return { ...given, models: new Map([...given.models, ...ofServers, ...ofFile]) };
+}
+
+type ModelPrices = Readonly<Record<string, Price>>;
+const lowerCased = (prices: ModelPrices) =>
+  Object.entries(prices).map(([model, price]): [string, Price] => [model.toLowerCase(), price]);
 
 /** The price of a model: by its exact name, else without a date or `latest` at the end, else without a provider prefix;
  *  undefined if the table has none. A longer name is another model. */

@@ -1,8 +1,9 @@
 /** `manifest.json`: the inputs of a run; they make it self-contained. Fields are only ever added. */
 import * as z from 'zod';
 import { autoAnswersSchema } from '../auto-answer.ts';
-import { priceFileSchema } from '../budget/prices.ts';
+import { priceFileSchema, priceSchema } from '../budget/prices.ts';
 import { fidelities } from '../fidelity.ts';
+import { serverApis } from '../model-server.ts';
 import { once } from '../once.ts';
 import { limitNames, recordedName, runLimits } from '../settings/limits.ts';
 import type { AttributeSpec } from '../settings/types.ts';
@@ -31,6 +32,24 @@ const ownTypeSchema = once(() =>
     does: z.string(),
     shapes: z.array(z.string()),
     aliases: z.array(z.string()),
+  }),
+);
+
+/** A server of models, without its key. */
+const serverSchema = once(() =>
+  z.object({
+    base_url: z.string().describe('Without its query'),
+    api: z.enum(serverApis),
+    key: z
+      .string()
+      .exactOptional()
+      .describe('Name of the variable with the key; none for a server without one'),
+    headers: z
+      .record(z.string(), z.string())
+      .exactOptional()
+      .describe('With the names of variables in place of their values'),
+    models: z.array(z.string()).exactOptional().describe('All that it has'),
+    prices: z.record(z.string(), priceSchema()).exactOptional().describe('USD per million tokens, by model'),
   }),
 );
 
@@ -165,13 +184,27 @@ export const manifestSchema = once(() =>
         .record(z.string(), z.string())
         .exactOptional()
         .describe('The agents that `llm_provider` of nodes has chosen, by provider'),
+      provider: z
+        .string()
+        .exactOptional()
+        .describe('The provider of nodes that name none, if one was chosen'),
+      servers: z
+        .record(z.string(), serverSchema())
+        .exactOptional()
+        .describe('By provider: the servers that the nodes ask'),
       script: z.object({ path: z.string(), sha256: hash(), stored: fileName() }).optional(),
       model: z.string().optional(),
       effort: z.string().optional().describe('Reasoning effort of nodes without one'),
       fidelity: z.enum(fidelities).exactOptional().describe('Of nodes and edges without one, by flag'),
       temperature: z.number().optional().describe('Sampling temperature, if one was chosen'),
       flags: z
-        .object({ agent: z.string(), model: z.string(), effort: z.string(), script_sha256: hash() })
+        .object({
+          agent: z.string(),
+          provider: z.string(),
+          model: z.string(),
+          effort: z.string(),
+          script_sha256: hash(),
+        })
         .partial()
         .exactOptional()
         .describe('Values of the flags, used or not: a resume may repeat them'),
@@ -216,7 +249,10 @@ export const manifestSchema = once(() =>
       .describe('Files of the run directory that never change, by path'),
     holdout: holdoutSchema().exactOptional().describe('The holdout, if there is one'),
     env_pass: z.array(z.string()),
-    secrets: z.array(z.string()).exactOptional().describe('Variables that FACTORY_SECRETS names'),
+    secrets: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Variables that FACTORY_SECRETS names, and those with keys of model servers'),
     name: z.string().exactOptional().describe('That a user gave the run, for people'),
     labels: z
       .array(z.string())

@@ -27,6 +27,19 @@ export const runSettings = {
     title: 'Agent',
     example: 'codex,claude',
   }),
+  provider: attr(
+    trimmed('the name of a provider'),
+    'The provider of the models of nodes without llm_provider.',
+    {
+      flag: '--provider <name>',
+      help: 'provider of the models of nodes without llm_provider, built in or of factory.json: openai, mistral, ollama, …',
+      variable: 'FACTORY_PROVIDER',
+      http: true,
+      title: 'Provider',
+      unset: 'that of factory.json, else of the key',
+      example: 'openrouter',
+    },
+  ),
   model: attr(trimmed('the name of a model'), 'The model of nodes without llm_model.', {
     flag: '--model <name>',
     help: 'model for nodes without llm_model',

@@ -9,9 +9,9 @@ import { finding, type Rule } from '../rule.ts';
 export const providerUnserved: Rule = {
   code: 'provider-unserved',
   severity: 'warning',
-  rule: 'A provider that nodes without `agent.backend` name is one whose models an agent here asks: `openai` or `anthropic`.',
-  wrong: 'start; exit; a [label=a, llm_provider=gemini]; start -> a -> exit',
-  fix: 'another provider, or `agent.backend=command` with a program for its models',
+  rule: 'A provider that nodes without `agent.backend` name is built in; another one needs an entry in your `factory.json`.',
+  wrong: 'start; exit; a [label=a, llm_provider=acme]; start -> a -> exit',
+  fix: 'another provider, an entry in `factory.json`, or `agent.backend=command` with a program for its models',
   *check({ graph }) {
     const reported = new Set<string>();
     for (const node of graph.nodes.values()) {
@@ -21,14 +21,14 @@ export const providerUnserved: Rule = {
       reported.add(provider);
       const meant = nearest(provider, servedProviders);
       yield finding(graph, providerUnserved, {
-        message: `no agent here asks the models of the provider "${provider}": the agent of the run is asked, with its own default model`,
+        message: `the provider "${provider}" is not built in: without an entry in your factory.json the run is refused`,
         span:
           present(node.attrs, 'llm_provider')?.valueSpan ??
           spanOfStyle(graph, node, 'llm_provider') ??
           node.span,
         fix:
           meant === undefined
-            ? `name a provider of ${servedProviders.join(', ')}, or choose the agent: agent.backend=command with a program for these models`
+            ? `name a provider of ${servedProviders.join(', ')}, add it to ~/.config/factory/factory.json, or choose the agent: agent.backend=command with a program for these models`
             : `write ${meant}`,
       });
     }

@@ -1,0 +1,81 @@
+/** `factory.json`: of a project, and the user's own. One form for both; which of them may say what is in `foreignTo`. */
+import * as z from 'zod';
+import { priceSchema } from '../budget/prices.ts';
+import { providerName, serverApis } from '../model-server.ts';
+import { once } from '../once.ts';
+import { secretsOf } from '../policy/secrets.ts';
+
+const addressProblem = 'is no http or https URL without user name and password';
+
+function isAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+/** Whether a header of this name and text holds a secret itself, which the records of a run would then have. */
+const isOpenSecret = ([name, text]: readonly [string, string]): boolean =>
+  !text.includes('${') && secretsOf({ [name.replace(/[^A-Za-z0-9]/g, '_')]: text }).length > 0;
+
+const headersSchema = once(() =>
+  z
+    .record(
+      z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'is not the name of a header'),
+      z.string().regex(/^[\x20-\x7e]+$/, 'is no text that a header can have'),
+    )
+    .refine((headers) => !Object.entries(headers).some(isOpenSecret), {
+      error: 'has a secret as its text',
+      params: { secret: true },
+    }),
+);
+
+const providerSchema = once(() =>
+  z.strictObject({
+    base_url: z.string().refine(isAddress, addressProblem).exactOptional(),
+    key: z
+      .string()
+      .refine((name) => /^[A-Za-z_]\w*$/.test(name) && secretsOf({ name }).length === 0, {
+        error: 'is not the name of a variable',
+        params: { secret: true },
+      })
+      .exactOptional(),
+    api: z.enum(serverApis).exactOptional(),
+    headers: headersSchema().exactOptional(),
+    models: z.array(z.string().trim().min(1, 'has an empty name')).min(1, 'is empty').exactOptional(),
+    prices: z.record(z.string().min(1), priceSchema()).exactOptional(),
+  }),
+);
+
+export const projectSchema = once(() =>
+  z.strictObject({
+    nodes: z.array(z.string().trim().min(1, 'is no path')).exactOptional(),
+    setup: z.array(z.string().trim().min(1, 'is no command')).exactOptional(),
+    provider: z.string().regex(providerName, 'is not the name of a provider').exactOptional(),
+    providers: z
+      .record(z.string().regex(providerName, 'is not the name of a provider'), providerSchema())
+      .exactOptional(),
+  }),
+);
+export type ProjectContent = z.infer<ReturnType<typeof projectSchema>>;
+
+/** Whose file it is: of a project, which others write too, or the user's own. */
+export type ProjectOwner = 'project' | 'user';
+
+const sendsKeys = ['base_url', 'key', 'headers'] as const;
+
+/** What a file of this owner must not say, with the reason: a project that was cloned would send the user's keys to its server, and
+ *  settings of one project are none of another. */
+export function foreignTo(
+  owner: ProjectOwner,
+  { nodes, setup, providers = {} }: ProjectContent,
+): readonly { readonly path: readonly string[]; readonly why: string }[] {
+  if (owner === 'user')
+    return Object.entries({ nodes, setup }).flatMap(([name, value]) =>
+      value === undefined ? [] : [{ path: [name], why: 'counts only in the factory.json of a project' }],
+    );
+  const why =
+    'counts only in your own factory.json: a project that you have cloned could send your keys to its server';
+  return Object.entries(providers).flatMap(([name, entry]) =>
+    sendsKeys.flatMap((key) => (entry[key] === undefined ? [] : [{ path: ['providers', name, key], why }])),
+  );
+}
