@@ -45,7 +45,19 @@ const apart = {
     onResolve({ filter: /\/import-module\.ts$/ }, () => ({ path: './import-module.cjs', external: true }));
     onResolve({ filter: /\/protocol\.ts$/ }, () => ({ path: './lsp.cjs', external: true }));
     onResolve({ filter: /\/mcp-protocol\.ts$/ }, () => ({ path: './mcp.cjs', external: true }));
+    onResolve({ filter: /\/proxy-agent\.ts$/ }, () => ({ path: './undici.cjs', external: true }));
     onResolve({ filter: /\/anthropic-sdk\.ts$/ }, () => ({ path: './anthropic.cjs', external: true }));
+  },
+};
+/** Of undici the agent for proxies: half of the package. */
+const partOfUndici = {
+  name: 'part-of-undici',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'part' }));
+    onLoad({ filter: /./, namespace: 'part' }, () => ({
+      contents: `exports.EnvHttpProxyAgent = require('undici/lib/dispatcher/env-http-proxy-agent.js');`,
+      resolveDir: resolve('.'),
+    }));
   },
 };
 /** Compiled into a package whose own notices do not name it. */
@@ -120,8 +132,10 @@ try {
       'import-module': 'src/platform/import-module.ts',
       lsp: 'src/lsp/protocol.ts',
       anthropic: 'src/agents/openai/anthropic-sdk.ts',
+      undici: 'src/platform/proxy-agent.ts',
     },
     outExtension: { '.js': '.cjs' },
+    plugins: [partOfUndici],
   });
   // A third of its size without names and white space.
   await build({

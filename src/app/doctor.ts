@@ -15,7 +15,6 @@ import { readClaudeSettings } from '../agents/claude-settings.ts';
 import { readCodexSettings } from '../agents/codex-settings.ts';
 import { findExecutable } from '../agents/program/executable.ts';
 import { sizeWords } from '../core/amounts.ts';
-import { proxyVariables } from '../core/contracts/agent.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
@@ -31,6 +30,7 @@ import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, systemWords, writeFileAtomic } from '../platform/files/write.ts';
 import { gitMissing, sourceGit } from '../platform/git.ts';
+import { proxyFor, proxyProblem } from '../platform/outgoing.ts';
 import { sandboxCapabilities } from '../platform/sandbox/capabilities.ts';
 import { providersFound } from './doctor-providers.ts';
 import { modelServersFor, onlyBuiltIn, runProviderOf } from './model-servers.ts';
@@ -291,11 +291,12 @@ function agent(cwd: string, env: Environment): EnvironmentFinding {
   if ('plan' in chosen) {
     const { plan } = chosen;
     const says = `${plan.describe}, by ${plan.chosenBy}`;
-    const proxy = proxyVariables.find((name) => (env[name]?.trim() ?? '') !== '');
-    const direct = `${proxy} is set: the agent openai connects directly, without it`;
-    // With NODE_USE_ENV_PROXY, Node.js may use it.
-    const unused = proxy !== undefined && /\bopenai\b/.test(says) && env['NODE_USE_ENV_PROXY'] === undefined;
-    return { what: 'agent', state: 'good', says, more: unused ? [direct] : [] };
+    const problem = proxyProblem(env);
+    if (problem !== undefined)
+      return { what: 'agent', state: 'bad', says, more: [problem], fix: 'correct it, or unset it' };
+    const proxy = proxyFor('https://somewhere', env);
+    const through = `requests of factory go through the proxy of ${proxy}, except for this machine and NO_PROXY`;
+    return { what: 'agent', state: 'good', says, more: proxy === undefined ? [] : [through] };
   }
   const { message, fix } = chosen.problem;
   return {

@@ -1,5 +1,6 @@
-/** The only module that sends HTTP requests, except the agents' own clients. */
+/** HTTP requests that are answered by a status or a text; the agents' clients make their own. */
 import { systemWords } from './files/write.ts';
+import { outgoing } from './outgoing.ts';
 
 export type Post = (request: {
   readonly url: string;
@@ -12,7 +13,7 @@ export type Post = (request: {
 export const realPost: Post = async ({ url, headers, body, timeoutMs }) => {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    const response = await outgoing(url, { method: 'POST', headers, body, redirect: 'manual', signal });
     await response.body?.cancel();
     return { status: response.status };
   } catch (error) {
@@ -45,7 +46,7 @@ export type HttpSend = (request: HttpRequest) => Promise<HttpAnswer | { readonly
 export const realSend: HttpSend = async ({ method, url, headers, body, timeoutMs, mostBytes, signal }) => {
   try {
     const ends = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
-    const response = await fetch(url, {
+    const response = await outgoing(url, {
       ...{ method, headers, redirect: 'manual', signal: AbortSignal.any(ends) },
       ...(body === undefined ? {} : { body }),
     });

@@ -2,6 +2,7 @@
  *  place of events or errors into the form that the SDK reads. */
 import { mostGivenLevels, parseJson } from '../../core/json.ts';
 import type { ModelServer } from '../../core/model-server.ts';
+import { outgoing } from '../../platform/outgoing.ts';
 import { type Arrived, failedResponse, type ModelResponse, responseTooLarge } from './answer.ts';
 import {
   type ErrorClasses,
@@ -87,10 +88,9 @@ export function wireFor(request: Request, heard: () => void, stream: boolean) {
     maxRetries: 0,
     // A model may think long: silence ends a call (`Watch`), not its length.
     timeout: longestTimer,
-    fetchOptions: withoutTimeouts(),
     logLevel: 'off' as const,
     fetch: async (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Response> => {
-      const response = await globalThis.fetch(input, init);
+      const response = await outgoing(input, init, { patient: true });
       heard();
       return readable(response, { server, heard, stream, limit: eventLimit(request) });
     },
@@ -108,22 +108,6 @@ export const withoutHeadersIn = (variable: string): Readonly<Record<string, null
 
 /** Bytes of the longest event, or of a body of another kind. */
 const eventLimit = ({ maxAnswerBytes }: Request): number => maxAnswerBytes + 1024 * 1024;
-
-type Dispatch = (options: object, handler: unknown) => boolean;
-
-/** Node's fetch gives up on a body that is silent for five minutes, and a model may think longer. Without the global
- *  dispatcher (another runtime) fetch keeps its limits. */
-function withoutTimeouts(): { readonly dispatcher?: never } {
-  // Reading any part of fetch loads it, which sets the dispatcher.
-  if (typeof Headers !== 'function') return {};
-  const known: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'));
-  if (typeof known !== 'object' || known === null || !('dispatch' in known)) return {};
-  const inner = known as { dispatch: Dispatch };
-  const dispatch: Dispatch = (options, handler) =>
-    inner.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
-  // Of a dispatcher's many methods fetch uses this one.
-  return { dispatcher: { dispatch } as never };
-}
 
 /** The response as the SDK can read it; `heard` is called with every chunk of its body. */
 async function readable(

@@ -381,7 +381,7 @@ test('in a tool loop thoughts go back as they came, and each request is cached t
   expect((bodies[0]?.['tools'] as { name: string }[] | undefined)?.map(({ name }) => name)).toContain(
     'finish',
   );
-  const [, answer, result] = (bodies[1] ?? {})['messages'] as { role: string; content: object[] }[];
+  const [, answer, result] = (bodies[1]?.['messages'] ?? []) as { role: string; content: object[] }[];
   expect(answer).toEqual({
     role: 'assistant',
     content: [
