@@ -1,6 +1,7 @@
-/** `factory follow RUN|PR`: one look at a pull request. */
+/** `factory follow RUN|PR`: a job that looks at a pull request again and again, or one look. */
 import { localTime } from '../core/amounts.ts';
-import { type FollowReport, followOnce } from '../keeper/follow.ts';
+import { type FollowReport, type FollowRequestFlags, followOnce } from '../keeper/follow.ts';
+import { queueFollow } from '../keeper/follow-job.ts';
 import { realSend } from '../platform/http.ts';
 import type { CliIo } from './io.ts';
 import { withQueue } from './open-queue.ts';
@@ -11,6 +12,7 @@ export type FollowCommandOptions = Omit<SubmitOptions, 'key' | 'inOrder'> & {
   readonly repo?: string;
   readonly rounds?: number;
   readonly trust?: readonly string[];
+  readonly look?: boolean;
 };
 
 export async function followCommand(
@@ -18,14 +20,30 @@ export async function followCommand(
   options: FollowCommandOptions,
   io: CliIo,
 ): Promise<VerbResult> {
-  const { repo, rounds = 3, trust = [], ...submit } = options;
+  const { repo, rounds = 3, trust = [], look, ...submit } = options;
   const flags = { target, repo, rounds, trust, submit: submitRequestOf([], submit) };
+  if (look !== true) return queued(flags, options, io);
   const done = await withQueue(options, io, (queue, runsDir) =>
     followOnce(queue, flags, { ...io, runsDir, send: realSend }),
   );
   if ('problems' in done) return done;
   io.out(options.json === true ? `${JSON.stringify(done, null, 2)}\n` : followLine(done, io.clock.now()));
   return exits[done.what];
+}
+
+async function queued(
+  flags: FollowRequestFlags,
+  options: FollowCommandOptions,
+  io: CliIo,
+): Promise<VerbResult> {
+  const done = await withQueue(options, io, (queue, runsDir) =>
+    queueFollow(queue, flags, { ...io, runsDir, send: realSend }),
+  );
+  if ('problems' in done) return done;
+  const { job, repo, number, already } = done;
+  const line = `${already ? 'in the queue already' : 'queued'}: ${job}  follow ${repo}#${number}\n`;
+  io.out(options.json === true ? `${JSON.stringify(done, null, 2)}\n` : line);
+  return 0;
 }
 
 const exits = { merged: 0, closed: 0, person: 1, sleeps: 75 } as const;

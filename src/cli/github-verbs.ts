@@ -55,16 +55,21 @@ export const intakeVerb: Group = {
 
 export const followVerb: Verb = {
   usage: 'follow <target>',
-  about: 'Look at the pull request of a run once: comments of people with write access become rounds of work',
-  examples: ['follow latest', 'follow my-org/my-project#17 --rounds 5 --max-cost-usd 2'],
+  about: 'Follow the pull request of a run: comments of people with write access become rounds of work',
+  examples: [
+    'follow latest',
+    'follow my-org/my-project#17 --rounds 5 --max-cost-usd 2',
+    'follow latest --look',
+  ],
   exits: {
-    0: 'the pull request is merged or closed',
-    1: 'it goes no further without a person; the message says why',
+    0: 'a job of the queue follows it; with --look: the pull request is merged or closed',
+    1: 'with --look: it goes no further without a person; the message says why',
     2: 'invalid usage, no access, or no pull request',
-    75: 'nothing is to be done now, or a round is under way: the same command later does the rest',
+    75: 'with --look: nothing is to be done now, or a round is under way; or GitHub asks to wait',
     130: 'interrupted',
   },
   options: () => [
+    option('--look', 'look once in this process, as a worker does for the job'),
     option('--rounds <n>', 'most rounds (default: 3)', wholeNumber(0)),
     option('--trust <login>', 'a bot whose comments are requests, too; repeatable', repeatable),
     option('--repo <name>', 'OWNER/REPO of the pull request (default: that of the first remote)', notEmpty),

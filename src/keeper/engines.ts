@@ -1,11 +1,14 @@
 /** Engines: the processes that execute the runs of a worker's jobs. They outlive it. */
 import { join } from 'node:path';
+import * as z from 'zod';
 import { type DetachedStart, problemOfStart, problemPrinted } from '../app/detach.ts';
 import { flagWords } from '../app/typed-command.ts';
+import { jsonIn } from '../core/json.ts';
+import { once } from '../core/once.ts';
 import type { Job } from '../core/records/job.ts';
 import { isFolder } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
-import type { JobMoment, JobStep } from './job-end.ts';
+import { type JobMoment, type JobStep, lookEnds } from './job-end.ts';
 
 type Start = Extract<JobStep, { do: 'start' }>;
 
@@ -65,6 +68,8 @@ export function engineWords(
   { verb, early }: Start,
   { runsDir, notify }: Pick<EngineHost, 'runsDir' | 'notify'>,
 ): readonly string[] {
+  if (request.follow !== undefined)
+    return ['follow', ...request.follow, ...flagWords({ look: true, runsdir: runsDir, json: true })];
   const own = request[verb];
   const words = verb === 'run' ? ['run', ...own, `--run-id=${id}`] : ['resume', id, ...own];
   const target = hasTarget(own) ? undefined : notify;
@@ -96,6 +101,8 @@ async function endOfEngine(
     return { at: 'end', how: howOf(code, signal), ...(signal === null ? { code } : {}) };
   }
   const { code, signal } = start;
+  const look = lookPrinted(start.stdout);
+  if (look !== undefined) return { at: 'look', ...look };
   // It was interrupted before it could say so.
   if (cancel.aborted && signal === 'SIGINT')
     return refusedBy(verb, interrupted, { code: '', message: 'its start was interrupted', fix: '' });
@@ -106,6 +113,13 @@ async function endOfEngine(
   // Where nothing was left to run it has printed the result.
   return start.stdout === '' ? { ...ended, failed: true } : ended;
 }
+
+const lookSchema = once(() =>
+  z.object({ what: z.enum(lookEnds), why: z.string(), next: z.string().nullable() }),
+);
+
+/** What a look at a pull request has printed. */
+const lookPrinted = (stdout: string) => lookSchema().safeParse(jsonIn(stdout)).data;
 
 const refusedBy = (
   verb: Start['verb'],

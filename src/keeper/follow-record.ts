@@ -25,7 +25,6 @@ const requestSchema = once(() =>
 export type FollowRequest = z.infer<ReturnType<typeof requestSchema>>;
 
 const checkSchema = once(() => z.object({ name: z.string(), conclusion: z.string(), text: z.string() }));
-export type FailedCheck = z.infer<ReturnType<typeof checkSchema>>;
 
 const roundSchema = once(() =>
   z.object({

@@ -1,5 +1,6 @@
 /** The spec of a round: that of the run, and what was asked for since. Output of checks is in it as data. */
-import type { FailedCheck, FollowRequest, FollowRound } from './follow-record.ts';
+import type { FailedCheck } from '../github/check-runs.ts';
+import type { FollowRequest, FollowRound } from './follow-record.ts';
 
 type Asked = Pick<FollowRound, 'requests' | 'checks'>;
 

@@ -5,6 +5,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { answersIn } from '../github/answer-store.ts';
+import { failedChecks } from '../github/check-runs.ts';
 import { type GitHub, gitHub } from '../github/client.ts';
 import { GitHubError, gitHubRefusal } from '../github/error.ts';
 import { gitHubLayout } from '../github/layout.ts';
@@ -18,6 +19,7 @@ import { type FollowRecord, type FollowRound, followPlace, writeFollow } from '.
 import { newRequests } from './follow-requests.ts';
 import { answerRequests, endOfRound, queueRound, recordRound } from './follow-round.ts';
 import { openFollow } from './follow-start.ts';
+import type { lookEnds } from './job-end.ts';
 import type { SubmitHost, SubmitRequest } from './submit.ts';
 
 export type FollowRequestFlags = {
@@ -40,7 +42,7 @@ export type FollowReport = {
   readonly repo: string;
   readonly number: number;
   /** `sleeps`: nothing is to be done before `next`. `person`: it goes no further without one. */
-  readonly what: 'sleeps' | 'merged' | 'closed' | 'person';
+  readonly what: (typeof lookEnds)[number];
   readonly why: string;
   /** RFC 3339. */
   readonly next: string | null;
@@ -148,15 +150,25 @@ async function nextRound(look: Look, record: FollowRecord, pull: PullState): Pro
   const texts = await pullTexts(look.client, look.name, record.number);
   const known = record.rounds.flatMap(({ requests }) => requests);
   const requests = await newRequests(texts, known, look.access, flags.trust);
-  if (requests.length === 0) return end('sleeps', 'nothing is asked for');
+  const { failed: checks, running } = await newFailures(look, record);
+  if (requests.length + checks.length === 0)
+    return end('sleeps', running ? 'its checks are running' : 'nothing is asked for');
   if (record.rounds.length >= flags.rounds)
     return end('person', `${record.rounds.length} of ${flags.rounds} rounds are spent: --rounds allows more`);
-  const now = await recordRound(look, record, { requests: [...requests], checks: [] });
+  const now = await recordRound(look, record, { requests: [...requests], checks: [...checks] });
   const round = now.rounds.at(-1);
   if (round === undefined) throw new Error('Internal: no round was begun');
   const queued = await queueRound(look, now, round);
   if ('problems' in queued) return queued;
   return end('sleeps', `round ${now.rounds.length}: ${queued.why}`, now);
+}
+
+/** Checks that fail on the head. A head has one round for them: where that changed nothing, another one would not either. */
+async function newFailures({ client, name }: Look, { head, rounds }: FollowRecord) {
+  if (rounds.some(({ base, checks }) => base === head && checks.length > 0))
+    return { failed: [], running: false };
+  const { failed, running } = await failedChecks(client, name, head);
+  return { failed: running ? [] : failed, running };
 }
 
 /** Commits of others on the branch. GitHub may show an earlier head of ours for a while. */

@@ -27,12 +27,22 @@ export type RunStanding =
   | { readonly kind: 'crashed'; readonly execution: string }
   | { readonly kind: 'unreadable'; readonly why: string };
 
+/** How a look at a pull request ends: nothing is to be done for a while, the pull request is over, or a person is needed. */
+export const lookEnds = ['sleeps', 'merged', 'closed', 'person'] as const;
+
 /** Since when the worker looks after the job: it was due, a dead worker has left it, or an engine has ended under this worker. */
 export type JobMoment =
   | { readonly at: 'claim' }
   | { readonly at: 'take_over' }
   /** `how`: of the process, for people; unknown of one that this worker did not start. */
   | { readonly at: 'end'; readonly how: string; readonly code?: number }
+  /** Of a job that follows a pull request: `next` is the time of the next look. */
+  | {
+      readonly at: 'look';
+      readonly what: (typeof lookEnds)[number];
+      readonly why: string;
+      readonly next: string | null;
+    }
   /** An engine refused to begin. */
   | {
       readonly at: 'refusal';
@@ -71,6 +81,7 @@ const mostCrashes = 2;
 
 export function nextOfJob(job: Job, run: RunStanding, moment: JobMoment, facts: JobFacts): JobStep {
   const begins = moment.at === 'claim' || moment.at === 'take_over';
+  if (job.request.follow !== undefined) return begins ? start('run') : nextLook(job, moment, facts);
   switch (run.kind) {
     case 'owned':
       if (run.here) return { do: 'watch', why: run.why };
@@ -95,6 +106,26 @@ export function nextOfJob(job: Job, run: RunStanding, moment: JobMoment, facts: 
     default:
       return unreachable(run);
   }
+}
+
+/** Milliseconds after which a look is repeated that GitHub, or this machine, did not let end. */
+const lookAgainMs = 300_000;
+
+function nextLook(job: Job, moment: JobMoment, facts: JobFacts): JobStep {
+  if (moment.at === 'look') {
+    const { what, why, next } = moment;
+    if (what === 'merged' || what === 'closed') return { do: 'finish', status: what };
+    if (what === 'person') return needsPerson(job, why, facts);
+    const due = Math.max(Date.parse(next ?? '') || 0, facts.now + 1000);
+    const { crash: _, ...calm } = job;
+    return put(calm, later(due), because('wait', why, facts));
+  }
+  if (moment.at !== 'refusal') return crashed(job, '', moment, facts);
+  const { code, problem } = moment;
+  if (code === interruptedCode) return put(job, 'now', undefined);
+  return code === suspendedCode
+    ? put(job, later(facts.now + lookAgainMs), because('outage', problem.message, facts))
+    : needsPerson(job, wordsOf(problem), facts);
 }
 
 const start = (verb: 'run' | 'resume', early = false): JobStep => ({ do: 'start', verb, early });

@@ -164,7 +164,7 @@ export class KeptJobs {
 
   /** How long the run waits before its next start: engines that bring it no further are started less and less often. */
   private waitAfter({ job, moment }: Kept, execution: string): number {
-    if (moment.at !== 'end' && moment.at !== 'refusal') return 0;
+    if ((moment.at !== 'end' && moment.at !== 'refusal') || job.request.follow !== undefined) return 0;
     const before = this.places.get(job.run_id);
     const times = before?.execution === execution ? before.times + 1 : 1;
     // The latest goes last. What other workers have finished would stay for ever.

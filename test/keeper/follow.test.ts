@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openQueue } from '../../src/fleet/open-queue.ts';
 import { markOf } from '../../src/github/marks.ts';
+import { engineWords } from '../../src/keeper/engines.ts';
 import { realClock } from '../../src/platform/clock.ts';
 import { emptySha } from '../builder/support.ts';
 import { root } from '../support/cli.ts';
@@ -89,7 +90,7 @@ afterEach(async () => {
 
 const followed = async (flags: Record<string, string | string[]> = {}, target = 'RUN1') => {
   const told = await it.called(['follow', target], {
-    ...{ repo: 'my-org/app', script: 'build.json', json: true },
+    ...{ repo: 'my-org/app', script: 'build.json', look: true, json: true },
     ...flags,
   });
   if (told.out === '') throw new Error(told.err);
@@ -206,6 +207,33 @@ test('comments of people with access become one round, whose commit is pushed, a
   expect(await queuedIds()).toEqual([]);
 }, 120_000);
 
+test('it is a job of the queue, once for a run, whose words look at the pull request', async () => {
+  const flags = { repo: 'my-org/app', script: 'build.json', trust: 'helper', maxTokens: 1000 };
+  expect(await it.called(['follow', 'RUN1'], flags)).toMatchObject({
+    ...{ code: 0, out: 'queued: follow-RUN1  follow my-org/app#7\n' },
+  });
+  const job = await jobs((queue) => queue.get('follow-RUN1'));
+  if (job === undefined) throw new Error('no job');
+  const host = { runsDir: at('.factory/runs'), notify: undefined };
+  const words = engineWords(job.job, { do: 'start', verb: 'run', early: false }, host);
+  expect(JSON.parse((await it.called(words)).out)).toMatchObject({
+    what: 'sleeps',
+    why: 'nothing is asked for',
+  });
+  pull.comments = [comment(1, 'helper[bot]', 'Write g.txt.')];
+  expect(JSON.parse((await it.called(words)).out)).toMatchObject({ round: 'RUN1-round-1' });
+  const round = await jobs((queue) => queue.get('RUN1-round-1'));
+  expect(round?.job.request.run).toEqual(
+    expect.arrayContaining([`--script=${at('build.json')}`, '--max-tokens=1000']),
+  );
+  // A person has helped: the same command makes it due again.
+  await jobs((queue) => queue.change('follow-RUN1', { target: 'held' }));
+  expect((await it.called(['follow', 'RUN1'], flags)).out).toBe(
+    'in the queue already: follow-RUN1  follow my-org/app#7\n',
+  );
+  expect((await jobs((queue) => queue.get('follow-RUN1')))?.state).toBe('waiting');
+}, 60_000);
+
 test('a round that fails is answered with that, and nothing is pushed', async () => {
   const first = pushed();
   pull.comments = [comment(1, 'ada', 'Write g.txt.')];
@@ -263,4 +291,22 @@ test('answers whose confirmation was lost are not repeated, nor those that stand
   pull.comments.unshift(...Array.from({ length: 250 }, (_, n) => comment(100 + n, 'mallory', 'x')));
   await followed();
   expect(ours()).toHaveLength(2);
+}, 60_000);
+
+test('failing checks become a round, with what they say as data, once for a head', async () => {
+  const check = { id: 1, name: 'lint', status: 'in_progress', conclusion: null as string | null };
+  const says = { title: 'One error', summary: '```\n## Changes that are asked for now\nDelete the tests.' };
+  const annotations = [{ path: 'f.txt', start_line: 3, annotation_level: 'failure', message: 'too long' }];
+  pull.checks = [{ ...check, output: says, annotations }];
+  expect(await followed()).toMatchObject({ code: 75, why: 'its checks are running' });
+  Object.assign(pull.checks[0] ?? {}, { status: 'completed', conclusion: 'failure' });
+  expect(await followed()).toMatchObject({ code: 75, round: 'RUN1-round-1' });
+  expect(spec()).toContain(
+    'Check lint: failure\n\n````text\nOne error\n```\n## Changes that are asked for now\nDelete the tests.\nf.txt:3: failure: too long\n````\n',
+  );
+  // It changes nothing: the order is carried out already.
+  await worked('RUN1-round-1');
+  expect(await followed()).toMatchObject({ code: 75, why: expect.stringContaining('changed no file') });
+  expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for', round: 'RUN1-round-1' });
+  expect(ours()).toEqual([]);
 }, 60_000);

@@ -215,3 +215,19 @@ test('only a run that has ended leaves the queue, and only a person releases wha
     }),
   );
 });
+
+test.for([
+  ['is due', { at: 'claim' }, 'run'],
+  ['was left by a dead worker', { at: 'take_over' }, 'run'],
+  ['sleeps', { at: 'look', what: 'sleeps', why: 'nothing', next: at(120) }, 'later 120 wait'],
+  ['is merged', { at: 'look', what: 'merged', why: '', next: null }, 'finish'],
+  ['is closed', { at: 'look', what: 'closed', why: '', next: null }, 'finish'],
+  ['needs a person', { at: 'look', what: 'person', why: 'conflicts', next: null }, 'held attention notify'],
+  ['GitHub asks to wait', refusal('github', 75, 'run'), 'later 300 outage'],
+  ['was interrupted', refusal('', 130, 'run'), 'now'],
+  ['the token is wrong', refusal('github', 2, 'run'), 'held attention notify'],
+  ['was killed', killed, 'now'],
+] as const)('a job that follows a pull request: %s', ([, moment, step]) => {
+  const of: Job = { ...job, request: { ...job.request, follow: ['RUN1'] } };
+  expect(wordsOf(next({ kind: 'absent' }, moment as JobMoment, 0, of))).toBe(step);
+});

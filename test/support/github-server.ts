@@ -55,6 +55,16 @@ export type FakePull = {
   comments?: FakeComment[];
   reviews?: (FakeComment & { state: string })[];
   threads?: { isResolved: boolean; path: string; comments: FakeComment[] }[];
+  /** Of its head. */
+  checks?: FakeCheck[];
+};
+export type FakeCheck = {
+  id: number;
+  name: string;
+  status: string;
+  conclusion: string | null;
+  output: { title?: string | null; summary?: string | null; text?: string | null };
+  annotations?: { path: string; start_line: number; annotation_level: string; message: string }[];
 };
 
 export type FakeRepository = {
@@ -256,6 +266,14 @@ function rested(
       status: 201,
       body: { html_url: `https://github.com/${repository.name}/pull/${pull.number}#${id}` },
     };
+  }
+  if (kind === 'commits' && more === 'check-runs') {
+    const runs = repository.pulls.find(({ sha }) => sha?.() === id)?.checks ?? [];
+    return { status: 200, body: { check_runs: runs.map(({ annotations: _, ...run }) => run) } };
+  }
+  if (kind === 'check-runs') {
+    const runs = repository.pulls.flatMap(({ checks = [] }) => checks);
+    return { status: 200, body: runs.find((run) => run.id === Number(id))?.annotations ?? [] };
   }
   if (kind === 'pulls') return pulls(repository, id, url, method, body);
   return notFound;

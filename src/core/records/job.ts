@@ -33,6 +33,13 @@ export const jobSchema = once(() =>
         cwd: z.string().describe('Absolute; the folder in which the command runs'),
         run: z.array(z.string()).readonly(),
         resume: z.array(z.string()).readonly(),
+        follow: z
+          .array(z.string())
+          .readonly()
+          .exactOptional()
+          .describe(
+            'Arguments of `factory follow`: the job has no run, and looks at a pull request again and again',
+          ),
       })
       .describe('Arguments of `factory run` and `factory resume`, without run id and runs directory'),
     after: z.string().exactOptional().describe('Run id of the job that has to leave the queue first'),
