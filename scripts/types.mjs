@@ -30,7 +30,10 @@ try {
     reached.add(path);
     const target = targetOf(path);
     await mkdir(dirname(target), { recursive: true });
-    const text = (await readFile(path, 'utf8')).replace(translations, '');
+    // A quarter of their size would be blanks.
+    const text = (await readFile(path, 'utf8'))
+      .replace(translations, '')
+      .replace(/^(?: {4})+/gm, (blanks) => '\t'.repeat(blanks.length / 4));
     await writeFile(
       target,
       text.replace(imports, (_, before, name, after) => {

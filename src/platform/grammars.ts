@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import type * as Runtime from '@vscode/tree-sitter-wasm';
 
 export type GrammarName =
@@ -49,7 +49,10 @@ function openPackage(): { readonly runtime: typeof Runtime; readonly read: (name
   const built = fileURLToPath(new URL('./tree-sitter.cjs', import.meta.url));
   if (existsSync(built)) {
     const folder = join(dirname(built), 'grammars');
-    return { runtime: require(built), read: (name) => gunzipSync(readFileSync(join(folder, `${name}.gz`))) };
+    return {
+      runtime: require(built),
+      read: (name) => brotliDecompressSync(readFileSync(join(folder, `${name}.br`))),
+    };
   }
   const module = require.resolve('@vscode/tree-sitter-wasm');
   return { runtime: require(module), read: (name) => readFileSync(join(dirname(module), name)) };

@@ -17,7 +17,7 @@ test('the build has a grammar for each language, for patterns, and their runtime
     'tree-sitter',
   ];
   expect(readdirSync(join(root, 'dist/grammars')).sort()).toEqual(
-    [...names, 'tree-sitter-regex'].map((name) => `${name}.wasm.gz`).sort(),
+    [...names, 'tree-sitter-regex'].map((name) => `${name}.wasm.br`).sort(),
   );
 });
 
