@@ -109,6 +109,15 @@ describe('the answer', () => {
     expect(await first.work()).toEqual({ kind: 'answered', text: 'I look.' });
   });
 
+  test('begins anew with a call that is first reported where the agent asks for permission', async () => {
+    await using it = await acp(
+      `{ async prompt() { await say("I look."); await ask({ toolCallId: "a", title: "make", kind: "execute" }); await settle("a"); await say("It is there."); } }`,
+      { attributes: { response_format: 'text', 'acp.permissions': 'allow' } },
+    );
+    expect(await it.work()).toEqual({ kind: 'answered', text: 'It is there.' });
+    expect(it.actions).toMatchObject([{ action: 'command', detail: 'make', status: 'completed' }]);
+  });
+
   test.for<readonly [string, string]>([
     [
       'with the closing of the session',

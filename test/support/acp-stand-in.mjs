@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
 
-const seen = process.env.SEEN ?? join(process.env.FACTORY_NODE_DIR, 'seen');
+const seen = process.env.SEEN ?? 'seen';
 mkdirSync(seen, { recursive: true });
 const note = (name, value) => appendFileSync(join(seen, name), `${JSON.stringify(value)}\n`);
 const sessionId = 's1';

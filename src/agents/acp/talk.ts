@@ -258,6 +258,7 @@ class Talk implements AcpTalk {
     if (this.#signal.aborted) return { outcome: { outcome: 'cancelled' as const } };
     const optionId = choiceOf(request.options, this.#turn.allows);
     if (!this.#turn.allows || optionId === undefined) this.#updates.refused(request.toolCall);
+    else this.#updates.take({ kind: 'call', call: request.toolCall });
     return optionId === undefined
       ? { outcome: { outcome: 'cancelled' as const } }
       : { outcome: { outcome: 'selected' as const, optionId } };

@@ -56,7 +56,7 @@ export function messageIn(line: string): JsonObject | undefined {
 /** What an update reports. */
 export type AcpUpdate =
   | { readonly kind: 'text' | 'thought'; readonly text: string }
-  | { readonly kind: 'call'; readonly call: AcpCall; readonly begins: boolean }
+  | { readonly kind: 'call'; readonly call: AcpCall }
   | { readonly kind: 'cost'; readonly usd: number };
 
 /** The update in a message; undefined for any other message. An update that says nothing to us has no `update`. */
@@ -76,8 +76,7 @@ export function updateIn(
     case 'tool_call':
     case 'tool_call_update': {
       const call = acpCallSchema().safeParse(update).data;
-      const begins = update.sessionUpdate === 'tool_call';
-      return call === undefined ? { session } : { session, update: { kind: 'call', call, begins } };
+      return call === undefined ? { session } : { session, update: { kind: 'call', call } };
     }
     case 'usage_update': {
       const cost = spendingSchema().safeParse(update).data?.cost;
@@ -129,10 +128,11 @@ export function acpUpdates(on: AcpListeners): AcpUpdates {
     calls.delete(call.toolCallId);
     on.acted({ ...acpActionOf(call), status });
   };
-  const takeCall = (call: AcpCall, begins: boolean) => {
+  const takeCall = (call: AcpCall) => {
     if (settled.has(call.toolCallId)) return;
     const whole = mergedCall(calls.get(call.toolCallId), call);
-    if (begins) {
+    // Some agents report a call first where they ask for permission, or when it is over.
+    if (!calls.has(call.toolCallId)) {
       if (written().trim() !== '') before = written();
       pieces = [];
     }
@@ -153,7 +153,7 @@ export function acpUpdates(on: AcpListeners): AcpUpdates {
           on.onText(update.text, 'reasoning');
           return;
         case 'call':
-          takeCall(update.call, update.begins);
+          takeCall(update.call);
           return;
         case 'cost':
           costUsd = update.usd;
