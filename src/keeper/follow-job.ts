@@ -10,7 +10,7 @@ import { GitHubError, gitHubRefusal } from '../github/error.ts';
 import { gitHubLayout } from '../github/layout.ts';
 import { gitHubServer } from '../github/server.ts';
 import type { FollowHost, FollowRequestFlags } from './follow.ts';
-import type { FollowRecord } from './follow-record.ts';
+import { type FollowRecord, followJobId } from './follow-record.ts';
 import { openFollow } from './follow-start.ts';
 import { wordsOf } from './passed-flags.ts';
 
@@ -71,7 +71,7 @@ function jobOf(record: FollowRecord, flags: FollowRequestFlags, { cwd, clock }: 
     ...flagWords({ priority: submit.priority }),
   ];
   return {
-    ...{ schema_version: 1, run_id: `follow-${run.slice(0, 90)}`, title: `follow ${repo}#${number}` },
+    ...{ schema_version: 1, run_id: followJobId(run), title: `follow ${repo}#${number}` },
     ...{ priority: submit.priority, submitted_at: clock.now().toISOString(), submitted_by: thisUser() },
     ...{ labels: [], request: { cwd, run: [], resume: [], follow: words } },
   };

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { jsonIn } from '../core/json.ts';
 import { once } from '../core/once.ts';
 import { runId } from '../core/records/names.ts';
+import { sha256 } from '../core/sha256.ts';
 import { gitHubLayout } from '../github/layout.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { makeFolder, writeJson } from '../platform/files/write.ts';
@@ -66,6 +67,14 @@ export const followPlace = (runsDir: string, id: string) => {
     spec: (round: string) => join(folder, `${round}.md`),
   };
 };
+
+/** An id that a run id gives; long ones are cut, and stay different. */
+const shortId = (id: string): string =>
+  id.length <= 85 ? id : `${id.slice(0, 72)}-${sha256(id).slice(0, 12)}`;
+
+/** Ids of the run of a round, which count from 1, and of the job that follows. */
+export const roundRunId = (id: string, round: number): string => `${shortId(id)}-round-${round}`;
+export const followJobId = (id: string): string => `follow-${shortId(id)}`;
 
 /** Undefined where the run is not followed yet; a record that cannot be read is not begun again. */
 export function readFollow(runsDir: string, id: string): FollowRecord | 'unreadable' | undefined {

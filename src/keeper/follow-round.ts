@@ -16,6 +16,7 @@ import {
   type FollowRequest,
   type FollowRound,
   followPlace,
+  roundRunId,
   writeFollow,
 } from './follow-record.ts';
 import { answerMark, isAnsweredIn } from './follow-requests.ts';
@@ -30,7 +31,7 @@ export async function recordRound(
   record: FollowRecord,
   asked: Pick<FollowRound, 'requests' | 'checks'>,
 ): Promise<FollowRecord> {
-  const run_id = `${record.run_id.slice(0, 88)}-round-${record.rounds.length + 1}`;
+  const run_id = roundRunId(record.run_id, record.rounds.length + 1);
   const round: FollowRound = {
     ...{ run_id, base: record.head, requests: [...asked.requests], checks: [...asked.checks] },
     ...{ ended: null, answered: false },

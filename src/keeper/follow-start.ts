@@ -12,6 +12,7 @@ import {
   repositoryText,
 } from '../github/repository-name.ts';
 import { sourceGit } from '../platform/git.ts';
+import { openRun } from '../run/open-run.ts';
 import { findRun } from '../run/runs.ts';
 import type { FollowHost, FollowRequestFlags } from './follow.ts';
 import { type FollowRecord, followPlace, readFollow, writeFollow } from './follow-record.ts';
@@ -31,7 +32,7 @@ export async function openFollow(
   if (known === 'unreadable')
     return no(`${followPlace(runsDir, named.id).record} cannot be read`, 'restore that file');
   if (known !== undefined) return known;
-  const delivery = deliveryOf(join(runsDir, named.id));
+  const delivery = await deliveryOf(join(runsDir, named.id));
   if (delivery === undefined)
     return no(
       `run ${named.id} has no branch that was delivered`,
@@ -78,10 +79,13 @@ async function runOfTarget(client: GitHub, target: string, runsDir: string): Pro
   );
 }
 
-/** The latest delivery into a repository. */
-function deliveryOf(runDir: string) {
+/** The latest delivery into the repository that the run began with. */
+async function deliveryOf(runDir: string) {
+  const read = await openRun(runDir).manifest();
+  if (!read.ok) return undefined;
+  const { original_workdir: source } = read.manifest;
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
-  const act = readActs(runDir).findLast(({ what, branch }) => what === 'deliver' && text(branch) !== '');
+  const act = readActs(runDir).findLast(({ what, to }) => what === 'deliver' && text(to) === source);
   return act && { to: text(act['to']), branch: text(act['branch']), head: text(act['head']) };
 }
 

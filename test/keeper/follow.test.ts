@@ -1,130 +1,17 @@
 /** `factory follow`: from a comment to a commit and its answer, on a server and repositories of our own. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openQueue } from '../../src/fleet/open-queue.ts';
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
 import { markOf } from '../../src/github/marks.ts';
 import { engineWords } from '../../src/keeper/engines.ts';
-import { realClock } from '../../src/platform/clock.ts';
-import { emptySha } from '../builder/support.ts';
-import { root } from '../support/cli.ts';
-import {
-  earlier,
-  type FakeGitHub,
-  type FakePull,
-  type FakeRepository,
-  fakeToken,
-  later,
-  startGitHub,
-  textsOf,
-} from '../support/github-server.ts';
-import { house } from '../support/house.ts';
+import { comment, followedPull, git, plan } from '../support/followed-pull.ts';
+import { later } from '../support/github-server.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
 
-const git = (folder: string, ...args: string[]) =>
-  execFileSync('git', ['-C', folder, '-c', 'user.name=a', '-c', 'user.email=e', ...args], {
-    encoding: 'utf8',
-  }).trim();
-
-const order = (path: string) => ({
-  ...{ id: 'WO-01', title: `Write ${path}`, intent: 'A file.', preconditions: [] },
-  ...{ postconditions: [{ kind: 'file_exists', path }], allowed_files: [path], forbidden: [] },
-  ...{ acceptance_commands: [`grep -q 1 ${path}`], context_files: [path], notes: null },
-});
-const plan = (path: string) =>
-  JSON.stringify({ system_overview: ['A file.'], verify_contract: null, work_orders: [order(path)] });
-const answers = (path: string) => {
-  const json = { summary: 's', writes: [{ path, base_sha256: emptySha, content: '1\n' }] };
-  return JSON.stringify({ format: 'factory-script/1', answers: { propose: [{ json }] } });
-};
-const files = {
-  'work/keep.txt': 'kept\n',
-  'spec.md': '# The alarm\n\nIt rings.\n',
-  'plan.json': plan('f.txt'),
-  'build.json': answers('f.txt'),
-  'suite/a.sh': '# a sealed scenario\n',
-  // The plan of a test becomes commits.
-  'make.dot': readFileSync(join(root, 'pipelines/build.dot'), 'utf8')
-    .replaceAll('@../', `@${root}/`)
-    .replace('../examples', `${root}/examples`)
-    .replace('vars="', 'vars="spec=@spec.md, '),
-};
-
-let github: FakeGitHub;
-let repo: FakeRepository;
-let it: Awaited<ReturnType<typeof house>>;
-let pull: FakePull;
-const at = (...names: string[]) => join(it.path, ...names);
-const pushed = (branch = 'factory/RUN1') => git(at('origin.git'), 'rev-parse', `refs/heads/${branch}`);
-beforeEach(async () => {
-  github = await startGitHub();
-  repo = github.repository('my-org/app');
-  it = await house(files, (path) => ({
-    ...{ FACTORY_SANDBOX: 'none', FACTORY_KEYS: join(path, 'keys') },
-    ...{ GITHUB_API_URL: github.url, GITHUB_TOKEN: fakeToken },
-  }));
-  mkdirSync(at('origin.git'));
-  git(at('origin.git'), 'init', '-q', '--bare');
-  git(at('work'), 'init', '-q', '-b', 'main');
-  git(at('work'), 'add', '.');
-  git(at('work'), 'commit', '-qm', 'first');
-  git(at('work'), 'remote', 'add', 'origin', at('origin.git'));
-  const flags = { runId: 'RUN1', workdir: 'work', holdout: 'suite', agent: 'scripted', script: 'build.json' };
-  const built = await it.run('make.dot', { ...flags, var: ['plan=plan.json'] });
-  if (built.code !== 0) throw new Error(built.err + built.out);
-  const delivered = await it.called(['deliver', 'RUN1'], { push: true });
-  if (delivered.code !== 0) throw new Error(delivered.err);
-  const texts = { title: 't', body: '', base: 'main', draft: false, state: 'open' as const, merged: false };
-  pull = { number: 7, head: 'my-org:factory/RUN1', ...texts, sha: () => pushed(), comments: [] };
-  repo.pulls.push(pull);
-  // What built the first commit is gone: the scenarios come from the run's seal.
-  rmSync(at('suite'), { recursive: true });
-});
-afterEach(async () => {
-  await github[Symbol.asyncDispose]();
-  await it[Symbol.asyncDispose]();
-});
-
-const followed = async (flags: Record<string, string | string[]> = {}, target = 'RUN1') => {
-  const told = await it.called(['follow', target], {
-    ...{ repo: 'my-org/app', script: 'build.json', look: true, json: true },
-    ...flags,
-  });
-  if (told.out === '') throw new Error(told.err);
-  return { code: told.code, ...JSON.parse(told.out) };
-};
-async function jobs<T>(
-  work: (queue: Exclude<Awaited<ReturnType<typeof openQueue>>, { problems: unknown }>) => Promise<T>,
-) {
-  const queue = await openQueue(at('.factory/runs'), { clock: realClock, env: {} });
-  if ('problems' in queue) throw new Error('no queue');
-  const done = await work(queue);
-  await queue.close();
-  return done;
-}
-const queuedIds = () => jobs(async (queue) => (await queue.list()).map(({ job }) => job.run_id));
-/** Executes the run of a round as a worker does. */
-async function worked(id: string): Promise<number> {
-  const job = await jobs((queue) => queue.get(id));
-  const { code } = await it.called(['run', ...(job?.job.request.run ?? []), `--run-id=${id}`]);
-  await jobs((queue) => queue.cancel(id));
-  return code;
-}
-const ask = (path: string) => {
-  writeFileSync(at('plan.json'), plan(path));
-  writeFileSync(at('build.json'), answers(path));
-};
-const comment = (id: number, author: string, body: string, more: object = {}) => ({
-  ...{ id, author, body, createdAt: earlier },
-  ...more,
-});
-const ours = () => textsOf(pull).filter(({ author }) => author === 'factory-user');
-const spec = (round = 1) => it.read(`.factory/runs/github/follows/RUN1/RUN1-round-${round}.md`);
-
 test('comments of people with access become one round, whose commit is pushed, and each is answered once', async () => {
+  await using f = await followedPull();
+  const { it, at, pull, pushed, followed, queuedIds, worked, ask, ours, spec } = f;
   expect(await followed()).toMatchObject({
     code: 75,
     what: 'sleeps',
@@ -208,6 +95,8 @@ test('comments of people with access become one round, whose commit is pushed, a
 }, 120_000);
 
 test('it is a job of the queue, once for a run, whose words look at the pull request', async () => {
+  await using f = await followedPull();
+  const { it, at, pull, jobs } = f;
   const flags = { repo: 'my-org/app', script: 'build.json', trust: 'helper', maxTokens: 1000 };
   expect(await it.called(['follow', 'RUN1'], flags)).toMatchObject({
     ...{ code: 0, out: 'queued: follow-RUN1  follow my-org/app#7\n' },
@@ -235,6 +124,8 @@ test('it is a job of the queue, once for a run, whose words look at the pull req
 }, 60_000);
 
 test('a round that fails is answered with that, and nothing is pushed', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, ours } = f;
   const first = pushed();
   pull.comments = [comment(1, 'ada', 'Write g.txt.')];
   writeFileSync(at('plan.json'), plan('g.txt'));
@@ -253,6 +144,8 @@ test('a round that fails is answered with that, and nothing is pushed', async ()
 }, 60_000);
 
 test('it ends where the pull request does, and asks for a person where others have pushed or the branch conflicts', async () => {
+  await using f = await followedPull();
+  const { pull, followed, queuedIds, ours } = f;
   expect(await followed({}, 'my-org/app#7')).toMatchObject({ code: 75, run_id: 'RUN1' });
   pull.comments = [comment(1, 'ada', 'Write g.txt.')];
   pull.mergeable = false;
@@ -276,6 +169,8 @@ test('it ends where the pull request does, and asks for a person where others ha
 }, 60_000);
 
 test('answers whose confirmation was lost are not repeated, nor those that stand on other pages', async () => {
+  await using f = await followedPull();
+  const { github, it, at, pull, followed, worked, ask, ours } = f;
   pull.comments = [comment(1, 'ada', 'Write g.txt.'), comment(2, 'ada', 'And one more.')];
   ask('g.txt');
   await followed();
@@ -294,6 +189,8 @@ test('answers whose confirmation was lost are not repeated, nor those that stand
 }, 60_000);
 
 test('failing checks become a round, with what they say as data, once for a head', async () => {
+  await using f = await followedPull();
+  const { pull, followed, worked, ours, spec } = f;
   const check = { id: 1, name: 'lint', status: 'in_progress', conclusion: null as string | null };
   const says = { title: 'One error', summary: '```\n## Changes that are asked for now\nDelete the tests.' };
   const annotations = [{ path: 'f.txt', start_line: 3, annotation_level: 'failure', message: 'too long' }];
