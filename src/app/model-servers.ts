@@ -88,8 +88,8 @@ function isThere(file: string): boolean {
   }
 }
 
-/** The project's file: never one that a run has in its workspace, nor the user's own. */
-function projectFor(workdir: string, userFile: string | undefined): string | undefined {
+/** The file of the project of a workdir: never one that a run has in its workspace, nor the user's own. */
+export function projectFor(workdir: string, userFile: string | undefined): string | undefined {
   if (isInRun(workdir)) return undefined;
   const file = projectFileOf(workdir);
   const isUsers =

@@ -126,9 +126,22 @@ function wrongPart(issue: Issue, file: string, placeOf: ReadProject['placeOf']):
     const fix = 'write the name of the variable that has it: "key": "NAME", in a header ${NAME}';
     return wrong('project-file', `${file}: ${named}${issue.message}`, fix);
   }
-  const message =
-    path.join() === 'nodes' && issue.code === 'invalid_type' ? 'is no list of files' : wordsOfIssue(issue);
-  return problemIn(placeOf(path), `${named}${message}`, 'see docs/providers.md and docs/node-types.md');
+  return problemIn(
+    placeOf(path),
+    wrongList(issue, path) ?? `${named}${wordsOfIssue(issue)}`,
+    'see docs/providers.md, docs/node-types.md and docs/sandbox.md',
+  );
+}
+
+const entryOf: Readonly<Record<string, string>> = { nodes: 'path', setup: 'command' };
+
+/** What is wrong with a list of texts or with an entry of it; undefined for any other part. */
+function wrongList({ code }: Issue, [key = '', ...rest]: readonly string[]): string | undefined {
+  const entry = entryOf[key];
+  if (entry === undefined || (rest.length === 0 && code !== 'invalid_type')) return undefined;
+  return rest.length === 0
+    ? `"${key}" is no list of ${key === 'nodes' ? 'files' : 'commands'}`
+    : `"${key}" has an entry that is no ${entry}`;
 }
 
 const topKeys = (): readonly string[] => Object.keys(projectSchema().shape);

@@ -1,12 +1,14 @@
 /** Runs the commands of a proof in its checkout: each as a node would, but without a view of the run. */
 import { dirname } from 'node:path';
+import type { SpawnRequest } from '../core/contracts/process.ts';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
-import { parseVerificationCommand, showsNoCommit } from '../core/policy/commands.ts';
+import { parseVerificationCommand, showsNoCommit, toolCommandProblem } from '../core/policy/commands.ts';
 import { commandEnvironment } from '../core/policy/confinement.ts';
 import { scenariosNamed } from '../core/policy/holdout-paths.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import type { Outdated } from '../core/records/result.ts';
+import { setupFailureClass } from '../core/setup.ts';
 import type { CommandIo } from '../platform/command-io.ts';
 import { readEnds } from '../platform/files/read.ts';
 import { withoutGit } from '../platform/git.ts';
@@ -105,6 +107,27 @@ function environmentOf(io: CommandIo, tree: string): Record<string, string> {
   };
 }
 
+/** Runs the setup commands of the project in the checkout, in their order; answers the first failure. */
+export async function setUpProof(
+  place: ProofPlace,
+  commands: readonly string[],
+  output: string,
+): Promise<{ readonly why: string; readonly isWorld: boolean } | undefined> {
+  const { io, tree } = place;
+  const hidden = await hiding(place);
+  for (const [n, command] of commands.entries()) {
+    const problem = toolCommandProblem(command, isConfined() ? 'private' : 'shared');
+    if (problem !== undefined) return { why: `setup ${command}: ${problem}`, isWorld: false };
+    const [first = 'sh', ...rest] = [...hidden, 'sh', '-c', command];
+    const run = { argv: [first, ...rest], env: environmentOf(io, tree), output: `${output}.${n}` } as const;
+    const failed = await spawned(place, run);
+    if (failed === undefined) continue;
+    const why = `setup ${JSON.stringify(command)} failed (${failed.how})${failed.printed}`;
+    return { why, isWorld: setupFailureClass(failed.printed) === 'infra' };
+  }
+  return undefined;
+}
+
 async function runOne(
   { io, tree, history, sealed }: ProofPlace,
   how: {
@@ -126,24 +149,34 @@ async function runOne(
     ...parsed.env,
   };
   const [first = argv[0], ...rest] = [...(git === undefined ? hidden : []), ...argv];
+  const failed = await spawned(
+    { io, tree },
+    { argv: [first, ...rest], env, output, ...(timeoutMs === undefined ? {} : { timeoutMs }) },
+  );
+  return failed === undefined ? undefined : `${spoken(command)} failed (${failed.how})${failed.printed}`;
+}
+
+/** How the program failed, and what of its output says that; undefined if it exits with 0. */
+async function spawned(
+  { io, tree }: Pick<ProofPlace, 'io' | 'tree'>,
+  { output, ...program }: Pick<SpawnRequest, 'argv' | 'env' | 'timeoutMs'> & { readonly output: string },
+): Promise<{ readonly how: string; readonly printed: string } | undefined> {
   const stdoutFile = `${output}.stdout.txt`;
   const stderrFile = `${output}.stderr.txt`;
   const ended = await io.spawn.run({
-    argv: [first, ...rest],
+    ...program,
     cwd: tree,
-    env,
     stdoutFile,
     stderrFile,
     mask: textsToMask(io.env),
     marker: `FACTORY_PROOF=${tree}`,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
   if (ended.kind === 'exited' && ended.code === 0) return undefined;
-  const why =
+  const how =
     ended.kind === 'exited' ? `exit=${ended.code}` : ended.kind === 'not_found' ? ended.why : ended.kind;
   const streams = [stderrFile, stdoutFile].map(async (file) =>
     failureExcerpt((await readEnds(file, mostReadOfStream)) ?? '', { most: mostInReason }),
   );
   const printed = (await Promise.all(streams)).filter((text) => text !== '').join('\n');
-  return `${spoken(command)} failed (${why})${printed === '' ? '' : `:\n${printed}`}`;
+  return { how, printed: printed === '' ? '' : `:\n${printed}` };
 }

@@ -13,7 +13,7 @@ import type { CommandIo } from '../platform/command-io.ts';
 import { isFile, lstatIfThere } from '../platform/files/read.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { temporaryOf } from '../platform/files/temporary.ts';
-import { outdatedIn, type ProofPlace, repeatableCommands, runProof } from './proof-commands.ts';
+import { outdatedIn, type ProofPlace, repeatableCommands, runProof, setUpProof } from './proof-commands.ts';
 import { probeOf, type StepContext } from './step-context.ts';
 import { verifyCommands, withKept } from './verify.ts';
 
@@ -24,7 +24,8 @@ export type Proof =
       readonly needed: readonly string[];
       readonly outdated: readonly Outdated[];
     }
-  | { readonly ok: false; readonly why: string };
+  /** `isWorld`: the setup of the checkout failed, and not for what it has. */
+  | { readonly ok: false; readonly why: string; readonly isWorld?: boolean };
 
 export type ProofRequest = {
   readonly head: string | null;
@@ -33,11 +34,13 @@ export type ProofRequest = {
   readonly last: WorkOrder | undefined;
   /** Commands that verified the project when the build began. */
   readonly verified: readonly string[];
+  /** Commands that make a checkout of the project ready. */
+  readonly setup: readonly string[];
   readonly outputDir: string;
 };
 
-/** Checks `head` out into a new folder, looks for every promised file and runs the commands that verify the project, then
- *  the acceptance commands of the last order. If that fails and the workspace has files that are in no commit (installed
+/** Checks `head` out into a new folder, looks for every promised file, runs the setup commands, then the commands that verify the
+ *  project, then the acceptance commands of the last order. If one that verifies fails and the workspace has files that are in no commit (installed
  *  dependencies, say) or differ from the commit (submodules, files that a filter converts), it is tried once more with copies
  *  of these; passing then counts, and `needed` names them. `outdated`: commands that accepted earlier orders and fail now.
  *  The output of the commands is stored in `outputDir`; all other files are removed. */
@@ -95,16 +98,23 @@ async function proveIn(
       commands,
       join(outputDir, 'proof.earlier'),
     );
+  const unready = await setUpProof(at, request.setup, join(outputDir, 'proof.setup'));
+  if (unready !== undefined) return { ok: false, ...unready };
   const alone = await runProof(at, commands, join(outputDir, 'proof'));
   if (alone === undefined) return { ok: true, commands, needed: [], outdated: await earlier() };
+  // What the setup has installed is not borrowed.
+  const installed = request.setup.length === 0 ? [] : await thereIn(tree, start.left_out);
   // The commands may have changed the tree: start from a fresh checkout.
   await removeTree(tree);
   await mkdir(tree);
   await checkOutHead();
   const since = { first: start.first_commit, head, files };
   const other = await notAsCommitted(place, since, { indexFile: join(folder, 'index'), env: io.env });
-  const copied = await copyOver(place.workspace, tree, [...start.left_out, ...other]);
+  const left = start.left_out.filter((path) => !installed.includes(path));
+  const copied = await copyOver(place.workspace, tree, [...left, ...other]);
   if (copied.length === 0) return { ok: false, why: alone };
+  const still = await setUpProof(at, request.setup, join(outputDir, 'proof.with-untracked.setup'));
+  if (still !== undefined) return { ok: false, ...still };
   const again = await runProof(at, commands, join(outputDir, 'proof.with-untracked'));
   return again === undefined
     ? { ok: true, commands, needed: copied, outdated: await earlier() }
@@ -175,6 +185,12 @@ async function notAsCommitted(
   await rm(indexFile, { force: true });
   const written = new Set([...since.files, ...modules]);
   return [...modules, ...other.filter((path) => !written.has(path))];
+}
+
+async function thereIn(tree: string, paths: readonly string[]): Promise<readonly string[]> {
+  const there: string[] = [];
+  for (const path of paths) if ((await lstatIfThere(join(tree, path))) !== undefined) there.push(path);
+  return there;
 }
 
 /** Copies `paths` from the workspace into the tree, replacing existing files; returns those that exist. */

@@ -152,6 +152,21 @@ export const runEventSchema = once(() =>
       })
       .describe('A tool or a verification of a replay runs because its recorded result does not fit.'),
     z
+      .object({
+        ...base(),
+        type: z.literal('SetupRan'),
+        ...ofNode(),
+        visit: z.number(),
+        commands: z.array(z.string()),
+        locks: z
+          .array(z.string())
+          .exactOptional()
+          .describe('Lock files that had changed; absent where none had run before'),
+        ok: z.boolean(),
+        took_ms: z.number(),
+      })
+      .describe('The setup commands of the project have run, before a node.'),
+    z
       .object({ ...base(), type: z.literal('ScenarioRerun'), ...ofNode(), ...rerunSchema().shape })
       .describe(
         'A scenario that failed was run once more in a clean copy, to distinguish a flaky scenario from a failure.',

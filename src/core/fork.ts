@@ -172,7 +172,7 @@ export function openedFork(
 }
 
 /** What a branch begins with besides its context. A failure on its way to a human gate stays one in a call, too. */
-const ofCall = ['tool_state', 'open_failures', 'last_executable'] as const;
+const ofCall = ['setup', 'tool_state', 'open_failures', 'last_executable'] as const;
 const ofFanOut = [...ofCall, 'agent_step', 'threads'] as const;
 
 function kept(at: Partial<RunState>, keys: readonly (keyof RunState)[]): Partial<Cursor> {
@@ -197,7 +197,13 @@ export function endBranch(state: Changing, id: string, ended: BranchEnd, reached
 /** The join has run: what comes back of the branches besides what its outcome says. */
 export function closeFork(
   at: {
-    -readonly [K in 'fork' | 'tool_state' | 'open_failures' | 'last_executable' | 'agent_step']?: RunState[K];
+    -readonly [K in
+      | 'fork'
+      | 'setup'
+      | 'tool_state'
+      | 'open_failures'
+      | 'last_executable'
+      | 'agent_step']?: RunState[K];
   },
 ): void {
   const { fork } = at;
@@ -211,6 +217,7 @@ export function closeFork(
   if (agentSteps.length > 0) at.agent_step = Math.max(at.agent_step ?? 0, ...agentSteps);
   const [callee] = cursors;
   if (fork.call !== true || callee === undefined) return;
+  if (callee.setup !== undefined) at.setup = callee.setup;
   if (callee.tool_state !== undefined) at.tool_state = callee.tool_state;
   if (callee.last_executable !== undefined) at.last_executable = callee.last_executable;
 }

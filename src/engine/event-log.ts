@@ -80,6 +80,7 @@ export function visitOf(
     node_type,
     visit: change.visit,
     ...(left.branch === undefined ? {} : { branch: left.branch }),
+    ...(left.setup === undefined ? {} : { setup: left.setup.record }),
     before: before.snapshot.id,
     after: left.snapshot.id,
     outcome,

@@ -1,6 +1,8 @@
 /** One execution of a node on this machine. */
 import type { ChangedPaths } from '../core/contracts/node-kind.ts';
 import { once } from '../core/once.ts';
+import type { RunState } from '../core/records/checkpoint.ts';
+import { workBegan } from '../core/setup.ts';
 import { HoldoutLeak } from '../holdout/leak-guard.ts';
 import { scenariosOf, withheldFrom } from '../holdout/mount.ts';
 import { isDisks, isFull } from '../platform/files/disk-error.ts';
@@ -30,7 +32,7 @@ export async function executeNode(
     const executed = await run.execute(context);
     if (run.signal.aborted) return { kind: 'interrupted' };
     const { outcome, snapshot, usage, toolState, thread, commands = [], answer, replayed } = executed;
-    const { counts = { retries: 0, calls: 0 }, joined, opens } = executed;
+    const { counts = { retries: 0, calls: 0 }, joined, opens, setup } = executed;
     const { context: seen = execution.state.context } = executed;
     const end = { outcome, context: seen, counts, snapshot, usage, commands, toolState, thread, answer };
     const branches = { joined, opens };
@@ -39,6 +41,7 @@ export async function executeNode(
     return {
       ...{ kind: 'ended', ...end, ...branches, ...(replayed === undefined ? {} : { replayed }) },
       ...(steered.length === 0 ? {} : { steered }),
+      ...(setup === undefined ? {} : { setup }),
     };
   } catch (error) {
     return stopped(execution.node.id, error);
@@ -59,7 +62,7 @@ export function outermostContext(
   const { mask } = environmentOf(run, passedTo(run, node));
   return layerContext({
     ...{ run, graph, runDir, clock, signal, node, kind, visit, state, nodeDir, snapshots, writer },
-    ...beginningIn(run, before),
+    ...beginningIn(run, state, before),
     limits: { caps, costs, elapsed, probes },
     notes: notesFor(run, { node, visit }),
     holdout: { ...withheldFrom(node, run.sealed), scenarios: scenariosOf(run) },
@@ -70,10 +73,11 @@ export function outermostContext(
 /** What the layers are handed of the workspace in which a node begins. */
 export const beginningIn = (
   { start, snapshots }: Pick<Run, 'start' | 'snapshots'>,
+  state: Pick<RunState, 'setup'>,
   before: Snapshot,
 ): Pick<LayerContext, 'before' | 'changedInRun' | 'pathsBefore'> => ({
   before,
-  changedInRun: once(() => changedSince(start, before, snapshots)),
+  changedInRun: once(() => changedSince(workBegan(start, state), before, snapshots)),
   pathsBefore: () => before.tree.keys(),
 });
 

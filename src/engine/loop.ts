@@ -115,7 +115,10 @@ async function decide(
   if (executed.kind !== 'ended') return stopOf(executed);
   const { graph, clock } = run;
   const { cut_ms: _, ...whole } = state;
-  const before = { state: { ...whole, context: executed.context }, snapshot };
+  const before = {
+    state: { ...whole, context: executed.context },
+    snapshot: executed.setup?.ready ?? snapshot,
+  };
   const outcome = truthGate(execution, state, executed.outcome);
   const at = clock.now().toISOString();
   const parked = suspension(run, execution, before.state, outcome, at);

@@ -45,6 +45,8 @@ export type Run = Pick<Texts, 'variables' | 'prompts' | 'inputFiles'> & {
   readonly branch?: string;
   /** Name of the snapshot with which the run began. */
   readonly start: string;
+  /** Commands of the project that make its workspace ready. */
+  readonly setup?: { readonly path: string; readonly commands: readonly string[] } | undefined;
   readonly clock: Clock;
   readonly spawn: Spawn;
   /** Carries out steps of our own pipelines in this process; without it they are programs like all others. */
@@ -169,6 +171,8 @@ export type ExecutionEnd =
       readonly steered?: readonly SteeringNote[];
       /** Number of the replayed record that answered instead. */
       readonly replayed?: number;
+      /** As the layer `setup` says it. */
+      readonly setup?: Executed['setup'];
     }
   | { readonly kind: 'interrupted' }
   /** It asks a person who has not answered yet. */

@@ -6,7 +6,7 @@ import type { Divergence, Exchange } from '../core/records/exchange.ts';
 import type { ReplayOf } from '../core/records/manifest.ts';
 import type { SteeringNote } from '../core/records/note.ts';
 import { type Question, questionHash, type TakenAnswer } from '../core/records/question.ts';
-import type { RunRecord } from '../core/records/visit.ts';
+import type { RunRecord, SetupRecord } from '../core/records/visit.ts';
 import { sha256 } from '../core/sha256.ts';
 import { DamagedStore } from '../platform/files/workspace-error.ts';
 import { writeJson } from '../platform/files/write.ts';
@@ -61,6 +61,9 @@ export interface Replay {
   /** The recorded execution of a tool or a verification, with workspace and node directory as it left them; or why it
    *  does not fit, so that the node must run. Undefined where the record does not answer nodes (any more). */
   answer(start: ExecutionStart): Promise<RecordedAnswer | RecordMismatch | undefined>;
+  /** The commands that made the workspace ready for the recorded execution, and the snapshot that they left; undefined where the
+   *  record does not answer. */
+  setupAt(node: string, visit: number): { readonly record: SetupRecord; readonly ready: string } | undefined;
   /** The recorded answer of a person; undefined where the record does not answer (any more). Throws `Diverged` where another question
    *  was asked and the replay is not live. */
   answerTo(question: Question): Promise<TakenAnswer | undefined>;
@@ -146,6 +149,13 @@ class RecordReplay implements Replay {
     const was = this.#order.execution(start.node.id, start.visit);
     const answers = this.#follows && this.#recorded.replayOf.run_tools !== true;
     return answers && was !== undefined ? this.#answerFrom(start, was) : undefined;
+  }
+
+  setupAt(node: string, visit: number): ReturnType<Replay['setupAt']> {
+    const was = this.#order.execution(node, visit);
+    const answers = this.#follows && this.#recorded.replayOf.run_tools !== true;
+    if (!answers || was?.setup?.ready_sha256 === undefined) return undefined;
+    return { record: was.setup, ready: was.before };
   }
 
   isEarly(at: NextInBranch, state: RunState): boolean {

@@ -7,6 +7,7 @@ import { type Checkpoint, nodeOutcome, type RunState } from '../core/records/che
 import type { Cursor, Fork, ownOfBranch } from '../core/records/fork.ts';
 import type { BranchStopped, RunRecord, VisitRecord } from '../core/records/visit.ts';
 import { inNewRound } from '../core/rounds.ts';
+import { setupAfter } from '../core/setup.ts';
 
 /** The state of a run after its executions: running, about to enter `next_node`. Pure. Throws if the first record is not a
  *  Start. */
@@ -141,6 +142,8 @@ function move(at: Pick<Changing, (typeof ownOfBranch)[number]>, record: Facts<Vi
   for (const [key, value] of Object.entries(record.context.set)) put(at.context, key, value);
   for (const key of record.context.unset) delete at.context[key];
   for (const [key, who] of Object.entries(record.origins.set)) put(at.origins, key, who);
+  const { setup, before: ready } = record;
+  if (setup !== undefined) Object.assign(at, setupAfter(at, setup, ready));
   if (record.tool_state !== undefined) at.tool_state = record.tool_state;
   if (record.thread !== undefined) {
     const { key, ...thread } = record.thread;

@@ -23,14 +23,15 @@ export function checkBefore(lines: readonly JournalLine[], journal: string, foun
     else if (line.type === 'Resumed') snapshots.set(workerIn(callees, ''), line.snapshot);
     else if (line.type === 'Visit') {
       const should = moved(places, line);
-      if (should === line.before) continue;
+      const is = line.setup?.before ?? line.before;
+      if (should === is) continue;
       found.add(
         'contradiction',
         journal,
         `${line.node}@${line.visit} did not begin with the files before it`,
         {
           should: should ?? 'none',
-          is: line.before,
+          is,
         },
       );
     }

@@ -35,7 +35,11 @@ export async function checkSnapshots(
   for (const { file, what, why } of problems) found.add(what, `contents/${file}`, why);
   const needed = new Set(
     records.flatMap((one) =>
-      one.type === 'Start' ? [one.snapshot] : one.type === 'Visit' ? [one.before, one.after] : [],
+      one.type === 'Start'
+        ? [one.snapshot]
+        : one.type === 'Visit'
+          ? [one.before, one.after, ...(one.setup === undefined ? [] : [one.setup.before])]
+          : [],
     ),
   );
   if (latest !== null) needed.add(latest);

@@ -29,6 +29,7 @@ const besidesJournal: ReadonlySet<unknown> = new Set([
     'GuardrailViolation',
     'ReplayRan',
     'ScenarioRerun',
+    'SetupRan',
   ],
 ]);
 

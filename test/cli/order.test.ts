@@ -36,6 +36,7 @@ import {
   toolIo,
   tree,
 } from '../builder/support.ts';
+import { house } from '../support/house.ts';
 
 const concluded =
   <T>(step: (options: T, io: CommandIo) => Promise<StepVerdict>) =>
@@ -955,6 +956,48 @@ test('proof names files that the workdir had, no commit holds, and the checks ne
   await orderNext({}, tool.io);
   expect(await orderProof({}, tool.io)).toBe(0);
   expect(tool.output().context_updates).toMatchObject({ 'build.needed': ['node_modules/'] });
+});
+
+test('proof makes its checkout ready with the setup of the project, and borrows nothing', async () => {
+  using it = folder();
+  const source = join(it.path, 'src');
+  put(source, {
+    'scripts/verify.sh': 'test -f node_modules/m\n',
+    'install.sh': 'mkdir -p node_modules && cp lock node_modules/m\n',
+    lock: '1\n',
+    '.gitignore': 'node_modules/\n',
+  });
+  repository(source);
+  put(source, { 'node_modules/m': '1\n' });
+  const begun = await beginRun({ root: it.path, workdir: source });
+  put(begun.run.workspace, { '.factory/orders/WO-01.json': JSON.stringify(order(1)) });
+  await using other = await house({
+    'p.dot': 'digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; start -> exit }',
+    'w/factory.json': JSON.stringify({ setup: ['true'] }),
+  });
+  await other.run('p.dot', { workdir: 'w', runId: 'r1' });
+  const manifest = other.json('.factory/runs/r1/manifest.json');
+  const setup = (command: string) =>
+    put(begun.run.root, {
+      'manifest.json': JSON.stringify({ ...manifest, setup: { ...manifest.setup, commands: [command] } }),
+    });
+  const tool = toolIo(begun);
+  await orderNext({}, tool.io);
+  await tool.snapshot();
+  await orderPrompt({}, tool.io);
+  put(begun.run.workspace, { '.factory/order/proposal.json': answer('f1.txt', '1\n') });
+  await orderApply({}, tool.io);
+  await orderCommit({}, tool.io);
+  await orderNext({}, tool.io);
+  setup('sh install.sh');
+  expect(await orderProof({}, tool.io), tool.said.join('')).toBe(0);
+  expect(tool.output().context_updates).toMatchObject({ 'build.needed': [] });
+  setup('echo getaddrinfo EAI_AGAIN registry.npmjs.org >&2; exit 1');
+  expect(await orderProof({}, tool.io)).not.toBe(0);
+  expect(tool.output()).toMatchObject({ failure_class: 'infra' });
+  setup('sh no-such.sh');
+  expect(await orderProof({}, tool.io)).not.toBe(0);
+  expect(tool.output()).toMatchObject({ failure_class: 'product' });
 });
 
 test('proof has submodules, and files that a filter made, next to it in its second try, and names them', async () => {

@@ -11,6 +11,7 @@ import { openRun, type RunReader, type StoredRun } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { typesOfRun } from '../own-kinds.ts';
+import { setupFor } from '../project-setup.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { textsNamed } from '../texts-named.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
@@ -131,10 +132,13 @@ async function resume(
   const former = { runDir, manifest };
   const terms = await termsOf({ graph: current, former, inputs, script, offline }, flags, host);
   if ('problems' in terms) return terms;
+  const setup =
+    flags.acceptChanges && of === undefined ? setupFor(manifest.original_workdir, host.env) : undefined;
+  if (setup !== undefined && 'problems' in setup) return setup;
   const live = of !== undefined && flags.live === true ? { replay_of: { ...of, live: true } } : {};
   const forked = fresh === undefined ? {} : comparedWithItsFile(manifest);
   const change = {
-    manifest: { ...withTerms(manifest, terms), ...forked, ...live },
+    manifest: { ...withTerms(manifest, terms), ...forked, ...live, ...(setup && { setup }) },
     files: fresh?.files ?? {},
     script: terms.script.text,
   };

@@ -12,6 +12,7 @@ import { immutableFiles, textsByName } from '../../run/inputs.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import type { Inputs } from '../inputs.ts';
+import { setupFor } from '../project-setup.ts';
 import { scriptProblem, usesScript } from '../resolve-agents.ts';
 import { type Sandbox, sandboxOfRun } from '../sandbox.ts';
 import { type Host, keptScript, type RunFlags, type Where } from '../types.ts';
@@ -116,6 +117,8 @@ export async function create(
   const mismatch = scriptMismatch(terms, seed.inputs);
   if (mismatch !== undefined) return mismatch;
   const { former, workdir: original_workdir, holdout } = seed;
+  const setup = former === undefined ? setupFor(original_workdir, host.env) : former.manifest.setup;
+  if (setup !== undefined && 'problems' in setup) return setup;
   const before = { original_workdir, holdout, sandbox: former?.manifest.sandbox };
   const sandbox = await sandboxOfRun(seed.graph, before, runsDir, flags.sandbox, host);
   if ('problems' in sandbox) return sandbox;
@@ -124,7 +127,7 @@ export async function create(
   // A word that no other process uses.
   const unique = sha256(`${runsDir}\0${startedAt}\0${clock.monotonic()}`).slice(0, 16);
   const request = { runId, unique, runsDir, startedAt, env, signal };
-  const begins = { seed, terms, sandbox, request };
+  const begins = { seed, terms, sandbox, setup, request };
   const made = await createAtomically(request, seed.code, (building, final) =>
     fill(begins, building, final).catch((error: unknown) => {
       // The folder that is being filled is removed; the same file is in the forked run.
@@ -142,6 +145,7 @@ type Begins = {
   readonly seed: RunSeed;
   readonly terms: RunTerms;
   readonly sandbox: Sandbox;
+  readonly setup: Manifest['setup'];
   readonly request: Parameters<typeof createAtomically>[0];
 };
 
@@ -178,7 +182,7 @@ async function fill(begins: Begins, building: string, final: string) {
 }
 
 const manifestOf = (
-  { terms, sandbox: { account }, request: { runId, unique, startedAt } }: Begins,
+  { terms, sandbox: { account }, setup, request: { runId, unique, startedAt } }: Begins,
   workspace: string,
   origin: SeedWorkspace['origin'],
 ): Manifest => ({
@@ -190,6 +194,7 @@ const manifestOf = (
   factory_version: packageVersion(),
   node_version: process.version,
   ...terms.facts,
+  ...(setup === undefined ? {} : { setup }),
   marker: `${runId}.${unique}`,
   sandbox: account,
   not_enforced: account.missing,

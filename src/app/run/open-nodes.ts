@@ -51,6 +51,7 @@ export async function nodesOfRun(run: LoadedRun & { readonly sandbox: Sandbox })
     runId: manifest.run_id,
     workspace,
     start: startRecordIn(recorded.history.records).snapshot,
+    setup: manifest.setup,
     ...{ clock, env, log, ownSteps, variables, prompts, inputFiles },
     command_timeout: caps.command_timeout,
     spawn: confining(realSpawn, sandbox.ladder),

@@ -57,7 +57,7 @@ export function inputChanges(before: Manifest, after: Manifest): InputChange[] {
 
 /** Of texts their hashes, of settings their values. */
 function namedInputs(manifest: Manifest): ReadonlyMap<string, string | null> {
-  const { agent, caps, node_types = {}, replay_of, sandbox } = manifest;
+  const { agent, caps, node_types = {}, replay_of, sandbox, setup } = manifest;
   const { pipeline, pipelines = {}, prompts, schemas, variables, agent_script, prices } = inputsOf(manifest);
   const named = (kind: string, of: Readonly<Record<string, unknown>>) =>
     Object.entries(of).map(([name, value]): [string, string | null] => [
@@ -72,6 +72,7 @@ function namedInputs(manifest: Manifest): ReadonlyMap<string, string | null> {
     ...named('schema', schemas),
     ...named('variable', variables),
     ...named('node type', Object.fromEntries(types)),
+    ['setup', setup?.sha256 ?? null],
     ['agent', agent.name],
     ['provider', agent.provider ?? null],
     ...named(

@@ -11,6 +11,7 @@ import { sha256 } from '../../core/sha256.ts';
 import { realOrSame } from '../../workspace/roots.ts';
 import { readInputText } from '../input-text.ts';
 import { changedTypes } from '../own-kinds.ts';
+import { changedSetup } from '../project-setup.ts';
 import { changedServers } from '../servers-asked.ts';
 import type { Host, RunFlags } from '../types.ts';
 
@@ -40,6 +41,7 @@ export async function whatChanged(
   graph: Graph | undefined,
   flags: ResumeFlags,
   { cwd, env }: Pick<Host, 'cwd' | 'env'>,
+  changesSetup = false,
 ): Promise<Diagnostic[]> {
   const fix = 'start a new run, or pass --accept-changes to resume with the changed inputs';
   const changed = (message: string): Diagnostic => ({
@@ -64,6 +66,10 @@ export async function whatChanged(
       found.push(changed(`the file ${reference} (${prompt.path}) has changed since the run began`));
   }
   found.push(...changedTypes(manifest), ...changedServers(manifest, cwd, env).map(changed));
+  if (changesSetup && changedSetup(manifest, env))
+    found.push(
+      changed(`the setup commands of ${manifest.original_workdir} have changed since the run began`),
+    );
   for (const name of await otherVars(manifest, flags.vars, cwd))
     found.push(changed(`--var ${name} differs from the run's`));
   const { flags: before = {} } = manifest.agent;
@@ -173,7 +179,7 @@ export async function checkUnchangedInputs(
           flags,
           host,
         )
-      : await whatChanged(manifest, graph, flags, host);
+      : await whatChanged(manifest, graph, flags, host, true);
   if (differs.length > 0 && !flags.acceptChanges) return { problems: differs };
   const lost = await ignoredVariable(manifest, graph, flags, host.cwd);
   if (lost !== undefined) return { problems: [lost] };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { no, type StepVerdict, yes } from '../../core/contracts/step.ts';
 import { inWorkspace } from '../../core/records/layout.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
+import { readManifest } from '../../run/runs.ts';
 import { buildCommits, openBuild } from '../build-state.ts';
 import { prove } from '../proof.ts';
 import { checksNothing } from '../proof-commands.ts';
@@ -22,16 +23,19 @@ export const orderProof = (options: StepOptions, io: CommandIo): Promise<StepVer
     const built = build.state.done.filter(({ attempts }) => attempts > 0).map(({ id }) => id);
     const last = orders.findLast((order) => built.includes(order.id));
     const { verified = [] } = build.state;
-    const proof = await prove(io, place, { head, orders, last, verified, outputDir });
+    const read = await readManifest(place.run.root);
+    const setup = read.ok ? (read.manifest.setup?.commands ?? []) : [];
+    const proof = await prove(io, place, { head, orders, last, verified, setup, outputDir });
     const where = head === null ? 'an empty tree' : `a fresh checkout of ${head.slice(0, 12)}`;
-    if (!proof.ok) return no('product', `in ${where}: ${proof.why}`);
+    if (!proof.ok) return no(proof.isWorld === true ? 'infra' : 'product', `in ${where}: ${proof.why}`);
     const ran = proof.commands.map(spoken);
     const how =
       proof.commands.length === 0 ? 'every promised file is there, but nothing could be run' : ran.join(', ');
     const needed = proof.needed.length === 0 ? '' : `; needed, but in no commit: ${proof.needed.join(', ')}`;
     const old = proof.outdated.map(({ work_order, command }) => `${work_order} (${command})`);
     const outdated = old.length === 0 ? '' : `; no longer accepted: ${old.join(', ')}`;
-    return yes(`${where} holds: ${how}${needed}${outdated}`, {
+    const ready = setup.length === 0 ? '' : `, made ready by ${setup.join(', ')},`;
+    return yes(`${where}${ready} holds: ${how}${needed}${outdated}`, {
       updates: {
         'build.head': head,
         'build.commits': buildCommits(build.state),

@@ -37,6 +37,11 @@ const records: { readonly [K in Kind]: (event: Of<K>) => Parameters<Log> } = {
     { node, action, detail, status },
   ],
   ReplayRan: ({ node_id: node, why }) => ['warn', 'the record does not fit; the node runs', { node, why }],
+  SetupRan: ({ node_id: node, commands, locks, ok, took_ms }) => [
+    ok ? 'info' : 'error',
+    ok ? 'setup has run' : 'setup has failed',
+    { node, commands, ...(locks === undefined ? {} : { locks }), took_ms },
+  ],
   ScenarioRerun: ({ node_id: node, result, failure_reason: reason }) => [
     result === 'alike' ? 'info' : 'warn',
     'failed scenario run again in a clean copy',
@@ -165,6 +170,10 @@ const live: { readonly [K in Kind]?: (event: Of<K>) => Live } = {
   CallRetrying: waited,
   StageWaiting: waited,
   ReplayRan: ({ why }) => ({ sign: again, rest: `runs, the record does not fit: ${why}` }),
+  SetupRan: ({ commands, ok, took_ms }) => ({
+    sign: (paint) => stateSign(ok ? 'success' : 'fail', paint),
+    rest: `setup ${ok ? 'has run' : 'has failed'}: ${commands.join(', ')} (${(took_ms / 1000).toFixed(1)}s)`,
+  }),
   ScenarioRerun: ({ result }) => ({
     sign: again,
     rest: `run again in a clean copy: ${result === 'passed' ? 'passed' : `failed ${result}`}`,

@@ -119,6 +119,17 @@ export const keptThreadSchema = once(() =>
   }),
 );
 
+/** The workspace was made ready by the commands of the project. */
+const setupStateSchema = once(() =>
+  z.object({
+    sha256: z.string().describe('Of the commands and of the lock files of that time'),
+    snapshot: fileName().describe('What they left, the last time'),
+    first: z
+      .object({ before: fileName(), after: fileName() })
+      .describe('Snapshots before and after the first time'),
+  }),
+);
+
 /** What became of the executable nodes, for human gates; and where branches are. */
 const ofWork = once(() => ({
   fork: z
@@ -169,6 +180,7 @@ export const checkpointSchema = once(() =>
       .exactOptional()
       .describe('Number of the latest execution of an agent, over the whole run'),
     ...ofWork(),
+    setup: setupStateSchema().exactOptional().describe('That the workspace was made ready'),
     tool_state: z
       .custom<JsonObject>((v) => typeof v === 'object' && v !== null)
       .meta(objectForm)
@@ -215,6 +227,7 @@ export const boundedCheckpointSchema = once(() =>
     agent_step: true,
     last_executable: true,
     open_failures: true,
+    setup: true,
     tool_state: true,
     threads: true,
     fork: true,

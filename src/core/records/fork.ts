@@ -49,7 +49,7 @@ export type BranchEnd = z.infer<ReturnType<typeof branchEndSchema>>;
  *  one branch. */
 export const ownOfBranch = [
   ...(['context', 'origins', 'next_node', 'arrived', 'last_outcome', 'last_failure'] as const),
-  ...(['last_completed_node', 'snapshot', 'tool_state', 'threads', 'open_failures'] as const),
+  ...(['last_completed_node', 'snapshot', 'setup', 'tool_state', 'threads', 'open_failures'] as const),
   ...(['last_executable', 'agent_step', 'restarts', 'round_step', 'visits_before'] as const),
   ...(['cut_ms', 'parked', 'question', 'fork'] as const),
 ] as const;

@@ -135,6 +135,10 @@ export const nodeLayout = (dir: string) => ({
   visits: `${dir}/visits`,
 });
 
+/** In the directory of a node: what the n-th command printed that made the workspace ready for it. */
+export const setupOutputs = (n: number) =>
+  ({ stdoutName: `setup.${n}.stdout.txt`, stderrName: `setup.${n}.stderr.txt` }) as const;
+
 /** Files of the engine and its pipelines in a workspace, relative to it. */
 export const inWorkspace = {
   factory: '.factory',

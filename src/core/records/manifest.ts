@@ -243,6 +243,14 @@ export const manifestSchema = once(() =>
       .describe(
         'Other texts in the content store, by name: the agent script, the request of a plan or an order',
       ),
+    setup: z
+      .object({
+        path: z.string().describe('Absolute path of the factory.json that was read'),
+        sha256: hash().describe('Of the commands as JSON'),
+        commands: z.array(z.string()),
+      })
+      .exactOptional()
+      .describe('Commands of the project that make its workspace ready'),
     files: z
       .record(innerPath(), hash())
       .exactOptional()

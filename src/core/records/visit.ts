@@ -55,6 +55,23 @@ const ranCommandSchema = once(() =>
 );
 export type RanCommand = z.infer<ReturnType<typeof ranCommandSchema>>;
 
+/** Commands of the project that made the workspace ready for an execution. */
+const setupRecordSchema = once(() =>
+  z.object({
+    before: snapshot().describe('Before them; what they left is what the execution began with'),
+    locks: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Lock files that had changed, the first 20; absent where none had run before'),
+    commands: z.array(ranCommandSchema()).describe('In order; after a failure none is run'),
+    ready_sha256: z
+      .string()
+      .exactOptional()
+      .describe('Of the commands and of all lock files; absent if a command failed: nothing of it stays'),
+  }),
+);
+export type SetupRecord = z.infer<ReturnType<typeof setupRecordSchema>>;
+
 /** The first line: the start of the run. */
 export const startRecordSchema = once(() =>
   z.object({
@@ -92,6 +109,7 @@ export const visitRecordSchema = once(() =>
     node_type: z.string(),
     visit: z.int().positive(),
     branch: branchOf().exactOptional(),
+    setup: setupRecordSchema().exactOptional().describe('What made the workspace ready for it'),
     before: snapshot().describe('Before its first attempt'),
     after: snapshot().describe('After it, including restored paths'),
     outcome: recordedOutcome(),

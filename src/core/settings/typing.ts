@@ -173,6 +173,13 @@ function baseFor(table: AttributeTable, ofGraph: Values): Values {
   return level(level(null, 'default', defaultsOf(table)), 'graph', Object.fromEntries(inherited));
 }
 
+/** The settings of a node of this type of which the text says nothing, with these values. */
+export const settingsOfGraph = (graph: Graph, kind: NodeType, values: Partial<NodeSettings>): NodeSettings =>
+  over(
+    baseFor({ ...nodeAttributes, ...kind.attributes }, graph.settings as unknown as Values),
+    values,
+  ) as NodeSettings;
+
 /** Reads each attribute once, also where it is a default of many nodes. */
 function readerOf(file: string) {
   const found: Finding[] = [];

@@ -3,13 +3,14 @@
 import { join } from 'node:path';
 import { runsScenarios } from '../../core/policy/holdout-paths.ts';
 import { layout } from '../../core/records/layout.ts';
+import { workBegan } from '../../core/setup.ts';
 import { isDisks } from '../../platform/files/disk-error.ts';
 import { removeAside } from '../../platform/files/remove.ts';
 import { WorkspaceError } from '../../platform/files/workspace-error.ts';
 import type { Layer, LayerContext } from './layer.ts';
 
 export const baseTree: Layer = (next) => async (context) => {
-  const { run, node, snapshots } = context;
+  const { run, node, state, snapshots } = context;
   const { tool_command, floor } = node.settings;
   const isNeeded = floor !== 'false' || context.survivors !== undefined;
   if (!isNeeded || !runsScenarios(tool_command ?? '')) return next(context);
@@ -17,7 +18,7 @@ export const baseTree: Layer = (next) => async (context) => {
   const place = join(layout(run.runDir).scratch, '.base', node.id);
   try {
     await removeAside(place);
-    const isThere = await placed(context, () => snapshots.checkout(run.start, place));
+    const isThere = await placed(context, () => snapshots.checkout(workBegan(run.start, state), place));
     return await next(isThere ? context.with({ baseTree: place }) : context);
   } finally {
     await removeAside(place);

@@ -17,6 +17,7 @@ import { runKind } from './run-kind.ts';
 import { sandbox } from './sandbox.ts';
 import { scope } from './scope.ts';
 import { secrets } from './secrets.ts';
+import { runSetup, setup, setupAttempt } from './setup.ts';
 import { snapshot } from './snapshot.ts';
 import { strength } from './strength.ts';
 
@@ -31,6 +32,7 @@ export const layers: readonly Layer[] = [
   call,
   joinLayer,
   itemBranches,
+  setup(surrounded([alone, budget, setupAttempt, snapshot, holdoutMount, ...everywhere], runSetup)),
   replay,
   alone,
   budget,

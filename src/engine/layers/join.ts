@@ -41,15 +41,25 @@ export const joinLayer: Layer = (next) => async (context) => {
   // Without `joined`: a resume that executes the node again finds the branches.
   if ('status' in merged) return join.failure(joined, merged);
   const state = { ...joined, last_outcome: withoutUpdates(result.outcome) };
-  const executed = await next(context.with({ state, ...beginningIn(context.run, merged) }));
+  const executed = await next(context.with({ state, ...beginningIn(context.run, state, merged) }));
   await join.keepDifference(executed.snapshot);
   const outcome = withFailures(executed.outcome, result);
   const setters = Object.entries(join.setters(result)).filter(
     ([key]) => own(outcome.updates, key) === undefined,
   );
   const origins = Object.fromEntries(setters);
-  return { ...executed, outcome, context: executed.context ?? state.context, joined: { origins } };
+  return {
+    ...executed,
+    ...setupOfJoin(executed, context),
+    ...{ outcome, context: executed.context ?? state.context, joined: { origins } },
+  };
 };
+
+/** The journal has the merged workspace only as what the setup of a node that joins began with: it follows the base. */
+const setupOfJoin = ({ setup }: Executed, { before }: LayerContext): Pick<Executed, 'setup'> =>
+  setup === undefined
+    ? {}
+    : { setup: { ...setup, record: { locks: [], ...setup.record, before: before.id } } };
 
 class Join {
   private readonly rules: JoinRules;

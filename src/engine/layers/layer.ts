@@ -9,7 +9,7 @@ import type { Context, Outcome } from '../../core/outcome.ts';
 import type { RunState } from '../../core/records/checkpoint.ts';
 import type { OpenedFork } from '../../core/records/fork.ts';
 import type { TakenAnswer } from '../../core/records/question.ts';
-import type { RanCommand } from '../../core/records/visit.ts';
+import type { RanCommand, SetupRecord } from '../../core/records/visit.ts';
 import type { Caps } from '../../core/settings/limits.ts';
 import type { HoldoutMount } from '../../holdout/mount.ts';
 import type { RemovedHoldout } from '../../holdout/sealed-files.ts';
@@ -62,6 +62,8 @@ export type Executed = {
   readonly replayed?: number;
   /** The state of the run's tools, if it changed. */
   readonly toolState?: JsonObject | undefined;
+  /** By `setup`: the commands that made the workspace ready for it, and the workspace that they left. */
+  readonly setup?: { readonly record: SetupRecord; readonly ready: Snapshot };
   /** By `record`: what the agent kept of its conversation. */
   readonly thread?: KeptThread | undefined;
   /** By `record`: what the model calls used and cost. */

@@ -6,6 +6,7 @@ import type { CheckCommand } from '../../core/policy/check-words.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import { layout, nodeLayout, reservedNodeIds } from '../../core/records/layout.ts';
 import type { RunRecord } from '../../core/records/visit.ts';
+import { isOwnStepText } from '../../core/setup.ts';
 import { isFolder, namesIn, readPlainBytes } from '../../platform/files/read.ts';
 import { DamagedStore } from '../../platform/files/workspace-error.ts';
 import { bodiesIn, bodiesOf } from '../../run/exchanges.ts';
@@ -169,7 +170,11 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
     const by = isAgentType(record.node_type) ? 'agent' : 'tool';
     const commands = commandsOf(record);
     const isOwn = commands.length > 0 && commands.every(isFactory);
-    return [{ node, visit, by, isVisit: true, isOwn, before, after, at, commands }];
+    const work: Work = { node, visit, by, isVisit: true, isOwn, before, after, at, commands };
+    const { setup } = record;
+    if (setup === undefined) return [work];
+    const ran = setup.commands.map(({ argv }) => typedCommand(argv));
+    return [{ ...work, by: 'tool', isOwn: false, before: setup.before, after: before, commands: ran }, work];
   });
   const attempts = exchanges.flatMap(({ node, visit, files }): Work[] =>
     files === null
@@ -187,13 +192,13 @@ export function workOf(records: readonly RunRecord[], exchanges: readonly Exchan
 /** The commands of a tool or verification. */
 export const commandsOf = (record: RunRecord): CheckCommand[] =>
   record.type === 'Visit' && !isAgentType(record.node_type)
-    ? (record.commands ?? []).map(({ argv }) =>
-        argv[0] === 'sh' && argv[1] === '-c' && argv.length === 3 ? (argv[2] ?? '') : argv,
-      )
+    ? (record.commands ?? []).map(({ argv }) => typedCommand(argv))
     : [];
 
-const isFactory = (command: CheckCommand): boolean =>
-  typeof command === 'string' && /^\s*factory\s+(?:plan|order)\s/.test(command);
+const typedCommand = (argv: readonly string[]): CheckCommand =>
+  argv[0] === 'sh' && argv[1] === '-c' && argv.length === 3 ? (argv[2] ?? '') : argv;
+
+const isFactory = (command: CheckCommand): boolean => typeof command === 'string' && isOwnStepText(command);
 
 export type Changed = {
   readonly path: string;

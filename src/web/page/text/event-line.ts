@@ -48,6 +48,10 @@ const lines: Readonly<Record<string, (event: StoredEvent) => Omit<EventLine, 'at
     state: 'retry',
   }),
   ReplayRan: (event) => ({ what: joined('executed instead of replayed', text(event['why'])) }),
+  SetupRan: (event) => ({
+    what: joined('setup', (event['commands'] as readonly string[] | undefined)?.join(', ') ?? ''),
+    state: event['ok'] === true ? 'success' : 'fail',
+  }),
   ScenarioRerun: () => ({ what: 'scenario executed again in a clean copy', state: 'retry' }),
   GuardrailViolation: (event) => ({
     what: `wrote outside its allowed paths: ${(event['paths'] as readonly string[] | undefined)?.join(', ') ?? ''}`,

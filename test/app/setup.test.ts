@@ -1,0 +1,134 @@
+/** Setup commands of a project (`factory.json`) in whole runs. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { house } from '../support/house.ts';
+
+const run = '.factory/runs/r1';
+const options = { runId: 'r1', workdir: 'w', agent: 'fake' };
+const pipeline = (body: string) =>
+  `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]; node [shape=parallelogram] ${body} }`;
+const installs = (more = '') => ({
+  'w/factory.json': JSON.stringify({ setup: ['sh install.sh'] }),
+  'w/install.sh': `set -e; ${more} mkdir -p deps; cp yarn.lock deps/installed; echo installed; echo '{"outcome":"fail"}' > "$FACTORY_OUTPUT"\n`,
+  'w/yarn.lock': 'one\n',
+});
+const setups = (lines: readonly Record<string, unknown>[]) =>
+  lines.flatMap(({ type, node, setup }) =>
+    type === 'Visit' && setup !== undefined ? [{ node, ...(setup as Record<string, unknown>) }] : [],
+  );
+
+const changing = pipeline(`
+  a [tool_command="grep one deps/installed", allowed_write_paths="none"]
+  b [tool_command="echo two > yarn.lock; echo '{\\"setup\\":[\\"touch stolen\\"]}' > factory.json"]
+  c [tool_command="grep two deps/installed && test ! -e stolen"]
+  d [tool_command="true"]
+  start -> a -> b -> c -> d -> exit`);
+
+test('setup runs before the first node, and again when a lock file has changed; the workspace says nothing of it', async () => {
+  await using it = await house({ 'p.dot': changing, ...installs() });
+  const ended = await it.run('p.dot', options);
+  expect(ended.code, ended.err).toBe(0);
+  const ran = setups(it.records(`${run}/journal.jsonl`));
+  expect(ran).toMatchObject([
+    { node: 'a', commands: [{ argv: ['sh', '-c', 'sh install.sh'], exit_code: 0 }] },
+    { node: 'c', locks: ['yarn.lock'], commands: [{ exit_code: 0 }] },
+  ]);
+  expect(ran[0]).not.toHaveProperty('locks');
+  expect(readFileSync(join(it.path, run, 'a/setup.0.stdout.txt'), 'utf8')).toBe('installed\n');
+  expect(it.json(`${run}/manifest.json`).setup).toMatchObject({
+    path: join(it.path, 'w/factory.json'),
+    commands: ['sh install.sh'],
+  });
+  const verified = await it.verb(['verify', 'r1']);
+  expect(verified.code, verified.out).toBe(0);
+});
+
+test('a failing setup ends the run as a wrong configuration; with accepted changes a resume uses the mended one', async () => {
+  await using it = await house({ 'p.dot': changing, ...installs('echo no such package >&2; exit 7;') });
+  const ended = await it.run('p.dot', options);
+  expect(ended.code).toBe(1);
+  const status = it.json(`${run}/a/status.json`);
+  expect(status).toMatchObject({ failure_class: 'config' });
+  expect(status.failure_reason).toMatch(
+    /^setup: "sh install.sh" of .*factory\.json ended with exit code 7:\nno such package/,
+  );
+  writeFileSync(
+    join(it.path, 'w/factory.json'),
+    JSON.stringify({ setup: ['mkdir deps; cp yarn.lock deps/installed'] }),
+  );
+  const refused = await it.resume('r1', {});
+  expect(refused.code).toBe(2);
+  expect(refused.err).toContain('the setup commands of');
+  const mended = await it.resume('r1', { acceptChanges: true });
+  expect(mended.err).toContain('node completed');
+  expect(setups(it.records(`${run}/journal.jsonl`))).toMatchObject([
+    { node: 'a', commands: [{ exit_code: 7 }] },
+    {
+      node: 'a',
+      commands: [{ argv: ['sh', '-c', 'mkdir deps; cp yarn.lock deps/installed'], exit_code: 0 }],
+    },
+    { node: 'c' },
+  ]);
+  const verified = await it.verb(['verify', 'r1']);
+  expect(verified.code, verified.out).toBe(0);
+});
+
+test('a lock file that a node has broken is a failure of the product, which an agent can mend', async () => {
+  await using it = await house({
+    'p.dot': pipeline(`
+      a [tool_command="echo broken > yarn.lock"]
+      c [tool_command="grep two deps/installed"]
+      fix [shape=box, prompt="repair it"]
+      start -> a -> c; c -> exit [condition="outcome=success"]; c -> fix [condition="failure_class=product"]; fix -> c`),
+    ...installs('rm -rf deps; if grep -q broken yarn.lock; then echo unknown package >&2; exit 3; fi;'),
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: {
+        fix: [{ finished: { outcome: 'success' }, files: [{ path: 'yarn.lock', content: 'two\n' }] }],
+      },
+    }),
+  });
+  const ended = await it.run('p.dot', { ...options, agent: 'scripted', script: 'agent.json' });
+  expect(ended.code, ended.err).toBe(0);
+  expect(it.json(`${run}/c/visits/1/status.json`)).toMatchObject({ failure_class: 'product' });
+  const ran = setups(it.records(`${run}/journal.jsonl`));
+  expect(ran.map(({ node }) => node)).toEqual(['a', 'c', 'c']);
+  // The failed one has left nothing: the agent began with what was installed before.
+  const visits = it.records(`${run}/journal.jsonl`).filter(({ type }) => type === 'Visit');
+  const at = (node: string) => visits.filter((one) => one['node'] === node);
+  expect(at('fix')[0]?.['before']).toBe(at('a')[0]?.['after']);
+});
+
+test('a replay uses what the setup left, and a branch has its own', async () => {
+  await using it = await house({
+    'p.dot': pipeline(`
+      both [shape=component]; met [shape=tripleoctagon]
+      x [tool_command="echo x > yarn.lock"]; x2 [tool_command="grep x deps/installed"]
+      y [tool_command="grep one deps/installed"]
+      after [tool_command="grep x deps/installed"]
+      start -> both; both -> x -> x2 -> met; both -> y -> met; met -> after -> exit`),
+    ...installs(),
+    'w/.gitignore': 'deps/\n',
+  });
+  const ended = await it.run('p.dot', options);
+  expect(ended.code, ended.err).toBe(0);
+  const nodes = (of: string) =>
+    setups(it.records(`.factory/runs/${of}/journal.jsonl`)).map(({ node }) => node);
+  expect(nodes('r1').toSorted()).toEqual(['after', 'x', 'x2', 'y']);
+  const replayed = await it.replay('r1', { runId: 'r2' });
+  expect(replayed.code, replayed.err).toBe(0);
+  expect(nodes('r2').toSorted()).toEqual(['after', 'x', 'x2', 'y']);
+  for (const id of ['r1', 'r2']) expect((await it.verb(['verify', id])).code).toBe(0);
+});
+
+test.for([
+  [{ setup: 'npm ci' }, '"setup" is no list of commands'],
+  [{ setup: ['npm ci', ''] }, '"setup" has an entry that is no command'],
+  [{ setup: ['cp ../other .'] }, '"setup" has a command that is rejected by guardrail'],
+] as const)('%j is refused before anything is made', async ([content, why]) => {
+  await using it = await house({ 'p.dot': changing, 'w/factory.json': JSON.stringify(content) });
+  const ended = await it.run('p.dot', options);
+  expect(ended.code).toBe(2);
+  expect(ended.err).toContain(why);
+});
