@@ -13,6 +13,7 @@ export type FollowCommandOptions = Omit<SubmitOptions, 'key' | 'inOrder'> & {
   readonly rounds?: number;
   readonly trust?: readonly string[];
   readonly look?: boolean;
+  readonly adopt?: boolean;
 };
 
 export async function followCommand(
@@ -20,9 +21,9 @@ export async function followCommand(
   options: FollowCommandOptions,
   io: CliIo,
 ): Promise<VerbResult> {
-  const { repo, rounds = 3, trust = [], look, ...submit } = options;
-  const flags = { target, repo, rounds, trust, submit: submitRequestOf([], submit) };
-  if (look !== true) return queued(flags, options, io);
+  const { repo, rounds = 3, trust = [], look, adopt, ...submit } = options;
+  const flags = { target, repo, rounds, trust, adopt, submit: submitRequestOf([], submit) };
+  if (look !== true && adopt !== true) return queued(flags, options, io);
   const done = await withQueue(options, io, (queue, runsDir) =>
     followOnce(queue, flags, { ...io, runsDir, send: realSend }),
   );

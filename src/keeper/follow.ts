@@ -3,6 +3,7 @@
 import type { DeliveryHost } from '../app/deliver.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { quoteWord } from '../core/policy/words.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { answersIn } from '../github/answer-store.ts';
 import { failedChecks } from '../github/check-runs.ts';
@@ -13,6 +14,7 @@ import { type PullState, pullState, pullTexts } from '../github/pull-state.ts';
 import { type RepositoryName, repositoryNamed } from '../github/repository-name.ts';
 import { gitHubServer } from '../github/server.ts';
 import { makeFolder } from '../platform/files/write.ts';
+import { sourceGit } from '../platform/git.ts';
 import type { HttpSend } from '../platform/http.ts';
 import { acquireLock } from '../run/lock.ts';
 import { type FollowRecord, type FollowRound, followPlace, writeFollow } from './follow-record.ts';
@@ -29,6 +31,8 @@ export type FollowRequestFlags = {
   readonly repo?: string | undefined;
   /** Most rounds, of all looks together. */
   readonly rounds: number;
+  /** A person has looked at commits of others on the branch: rounds build on them from now on. */
+  readonly adopt?: boolean | undefined;
   /** Bots whose comments are requests. */
   readonly trust: readonly string[];
   readonly submit: Omit<SubmitRequest, 'names' | 'key' | 'inOrder' | 'base' | 'holdoutOf'>;
@@ -110,6 +114,10 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   if (pull.merged === true) return end('merged', 'it is merged');
   if (pull.state === 'closed') return end('closed', 'it is closed');
   const open = record.rounds.find(({ answered }) => !answered);
+  if (look.flags.adopt === true && open === undefined && pull.head.sha !== record.head) {
+    const adopted = await adoptHead(look, record, pull);
+    return typeof adopted === 'string' ? end('person', adopted) : nextRound(look, adopted, pull);
+  }
   if (open === undefined) return nextRound(look, record, pull);
   if (open.ended !== null) return answered(look, record, open);
   const queued = await queueRound(look, record, open);
@@ -137,6 +145,26 @@ async function answered(look: Look, record: FollowRecord, round: FollowRound): P
   const number = record.rounds.indexOf(record.rounds.find(({ run_id }) => run_id === round.run_id) ?? round);
   const words = commit === null ? why : `pushed ${commit.slice(0, 12)}`;
   return { record: now, what: 'sleeps', why: `round ${number + 1}: ${words}; its comments are answered` };
+}
+
+/** Takes the branch as others have left it; a string says why not. The source has to have it: rounds begin there. */
+async function adoptHead(
+  { host }: Look,
+  record: FollowRecord,
+  { head }: PullState,
+): Promise<FollowRecord | string> {
+  const { source, branch } = record;
+  const at = await sourceGit(source, host.env).run([
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    `refs/heads/${branch}`,
+  ]);
+  if (!at.ok || at.text !== head.sha)
+    return `the branch ${branch} of ${source} is not at ${head.sha.slice(0, 12)}: git -C ${quoteWord(source)} fetch REMOTE ${quoteWord(`${branch}:${branch}`)}`;
+  const now = { ...record, head: head.sha };
+  await writeFollow(host.runsDir, now);
+  return now;
 }
 
 /** Begins a round if anything is asked for. */

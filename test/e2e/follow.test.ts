@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { cleanEnv, cli } from '../support/cli.ts';
 import { comment, followedPull, git } from '../support/followed-pull.ts';
 import type { FakeRequest } from '../support/github-server.ts';
@@ -81,4 +81,39 @@ test('a round survives a kill of each of its looks, and is done once', async () 
     '<!-- factory answer thread-3 -->',
   ]);
   expect(await queuedIds()).toEqual([]);
+}, 240_000);
+
+test('a worker looks, executes the round and looks again, until the pull request is merged', async () => {
+  await using f = await followedPull();
+  const { it, pull, pushed, ask, ours, queuedIds, jobs } = f;
+  const first = pushed();
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  ask('g.txt');
+  const flags = { repo: 'my-org/app', script: 'build.json' };
+  expect((await it.called(['follow', 'RUN1'], flags)).code).toBe(0);
+  const env = cleanEnv({ HOME: it.path, ...f.env });
+  const worker = spawn(process.execPath, [cli, 'keep'], { cwd: it.path, env, stdio: 'ignore' });
+  const ended = new Promise<number | null>((done) => worker.on('close', done));
+  const patient = { timeout: 60_000, interval: 50 };
+  const asleep = (reason: RegExp) =>
+    vi.waitFor(async () => {
+      const job = await jobs((queue) => queue.get('follow-RUN1'));
+      expect([job?.state, job?.job.reason?.text]).toEqual(['later', expect.stringMatching(reason)]);
+    }, patient);
+  /** In place of two minutes. */
+  const wake = () => jobs((queue) => queue.change('follow-RUN1', { target: 'now', reason: null }));
+  try {
+    await asleep(/RUN1-round-1 is in the queue/);
+    await vi.waitFor(async () => expect(await queuedIds()).toEqual(['follow-RUN1']), patient);
+    expect(pushed()).toBe(first);
+    await wake();
+    await asleep(/its comments are answered/);
+    expect([pushed() === first, ours().length]).toEqual([false, 1]);
+    Object.assign(pull, { state: 'closed', merged: true });
+    await wake();
+    await vi.waitFor(async () => expect(await queuedIds()).toEqual([]), patient);
+  } finally {
+    worker.kill('SIGTERM');
+  }
+  expect(await ended).toBe(0);
 }, 240_000);

@@ -168,6 +168,30 @@ test('it ends where the pull request does, and asks for a person where others ha
   expect([await queuedIds(), ours()]).toEqual([[], []]);
 }, 60_000);
 
+test('commits of others are built on once a person adopts them', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, ask } = f;
+  await followed();
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  git(at(), 'clone', '-q', '-b', 'factory/RUN1', at('origin.git'), 'clone');
+  writeFileSync(at('clone/by-hand.txt'), '1\n');
+  git(at('clone'), 'add', '.');
+  git(at('clone'), 'commit', '-qm', 'by hand');
+  git(at('clone'), 'push', '-q');
+  const theirs = pushed();
+  expect(await followed()).toMatchObject({ what: 'person', why: expect.stringContaining('another head') });
+  expect(await followed({ adopt: true })).toMatchObject({
+    what: 'person',
+    why: expect.stringContaining('fetch'),
+  });
+  git(at('work'), 'fetch', '-q', 'origin', 'factory/RUN1:factory/RUN1');
+  ask('g.txt');
+  expect(await followed({ adopt: true })).toMatchObject({ code: 75, round: 'RUN1-round-1' });
+  expect(await worked('RUN1-round-1')).toBe(0);
+  await followed();
+  expect(git(at('origin.git'), 'rev-parse', 'factory/RUN1~1')).toBe(theirs);
+}, 60_000);
+
 test('answers whose confirmation was lost are not repeated, nor those that stand on other pages', async () => {
   await using f = await followedPull();
   const { github, it, at, pull, followed, worked, ask, ours } = f;

@@ -77,7 +77,7 @@ export async function followedPull() {
   // What built the first commit is gone: the scenarios come from the run's seal.
   rmSync(at('suite'), { recursive: true });
 
-  const followed = async (flags: Record<string, string | string[]> = {}, target = 'RUN1') => {
+  const followed = async (flags: Record<string, string | boolean | string[]> = {}, target = 'RUN1') => {
     const told = await it.called(['follow', target], {
       ...{ repo: 'my-org/app', script: 'build.json', look: true, json: true },
       ...flags,
