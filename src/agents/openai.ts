@@ -5,18 +5,17 @@ import type { Agent, AgentReport, AgentTask, ExchangeItem } from '../core/contra
 import type { Clock } from '../core/contracts/clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ModelServer, ServerAccess } from '../core/model-server.ts';
-import { masker } from '../core/policy/mask.ts';
 import { sha256 } from '../core/sha256.ts';
 import { isDisks } from '../platform/files/disk-error.ts';
 import { Superseded } from '../platform/files/fence.ts';
 import type { ModelResponse } from './openai/answer.ts';
 import { type AskDeps, ask } from './openai/ask.ts';
 import { type KnownServer, refusedBefore } from './openai/known.ts';
+import { maskFor } from './openai/mask.ts';
 import type { Request } from './openai/request.ts';
 import { inOneTurn } from './openai/session.ts';
 import {
   accessProblem,
-  hiddenIn,
   modelMissing,
   needsPromptAlone,
   openaiDefaults,
@@ -143,20 +142,11 @@ function requestFor(
   };
 }
 
-/** Masks what requests to a server carry of secrets. */
-function maskFor({ baseURL }: ModelServer, { hidden }: ServerAccess): (text: string) => string {
-  // A shorter word is a placeholder for a local server, and may be part of any text.
-  const secrets = hidden.filter((text) => text.length >= 6);
-  return masker([
-    ...secrets.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]),
-    ...hiddenIn(baseURL),
-  ]);
-}
-
 /** One prompt and its answer. */
 async function oneAnswer(
   request: Request,
   deps: AskDeps & {
+    readonly task: AgentTask;
     readonly mask: (text: string) => string;
     readonly clock: Clock;
     readonly used: () => Usage | undefined;

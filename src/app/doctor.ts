@@ -13,8 +13,10 @@ import { dirname, join } from 'node:path';
 import { chooseAgent } from '../agents/choose.ts';
 import { readClaudeSettings } from '../agents/claude-settings.ts';
 import { readCodexSettings } from '../agents/codex-settings.ts';
+import type { ServerProbe } from '../agents/openai/probe.ts';
 import { findExecutable } from '../agents/program/executable.ts';
 import { sizeWords } from '../core/amounts.ts';
+import type { Clock } from '../core/contracts/clock.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Refusal } from '../core/diagnostic.ts';
 import { sandboxAccount, sandboxRequest, sandboxWords } from '../core/policy/confinement.ts';
@@ -48,6 +50,7 @@ export type EnvironmentFinding = {
     | 'secrets'
     | 'agent'
     | 'providers'
+    | 'probe'
     | 'codex'
     | 'claude'
     | 'queue';
@@ -55,6 +58,12 @@ export type EnvironmentFinding = {
   readonly says: string;
   readonly more: readonly string[];
   readonly fix?: string;
+  /** What a provider that was asked can do. */
+  readonly probe?: {
+    readonly provider: string;
+    readonly model: string;
+    readonly price: 'known' | 'unknown' | 'tokens not counted';
+  } & Pick<ServerProbe, 'api' | 'schema' | 'streaming' | 'tools'>;
 };
 
 /** Runs all checks. `runsDir` is absolute and need not exist. Leaves nothing behind. */
@@ -64,8 +73,10 @@ export async function checkEnvironment(where: {
   readonly env: Environment;
   /** The URL of the database of the queue. */
   readonly db?: string | undefined;
+  /** The providers are asked, which costs a few tokens of each. */
+  readonly probe?: { readonly clock: Clock; readonly provider?: string; readonly model?: string };
 }): Promise<readonly EnvironmentFinding[]> {
-  const { cwd, runsDir, env, db } = where;
+  const { cwd, runsDir, env, db, probe } = where;
   const temporary = temporaryOf(env);
   return [
     { what: 'node', state: 'good', says: process.version, more: [] },
@@ -77,10 +88,18 @@ export async function checkEnvironment(where: {
     secrets(env),
     agent(cwd, env),
     providersFound(cwd, env),
+    ...(probe === undefined ? [] : await probes({ ...probe, cwd, env })),
     await program('codex', cwd, env),
     await program('claude', cwd, env),
     ...(await queueDatabase(cwd, runsDir, db)),
   ];
+}
+
+/** Loaded only by those who ask for it. */
+async function probes(
+  given: Parameters<typeof import('./doctor-probe.ts').probesFound>[0],
+): Promise<readonly EnvironmentFinding[]> {
+  return (await import('./doctor-probe.ts')).probesFound(given);
 }
 
 /** Of a queue in a database; one that is in the runs directory is there with it. */

@@ -2,7 +2,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
-import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
+import type { Diagnostic, Place, Refusal } from '../core/diagnostic.ts';
 import { builtInServers, type ModelServers, serversWith, variablesToAsk } from '../core/model-server.ts';
 import { providerWord } from '../core/providers.ts';
 import { layout } from '../core/records/layout.ts';
@@ -17,11 +17,14 @@ export type GivenServers = {
   readonly secrets: readonly string[];
   /** The user's file, whether it is there or not. */
   readonly userFile: string | undefined;
+  /** Where a file describes a provider; the user's word comes first. */
+  readonly placeOf: (provider: string) => Place | undefined;
 };
 
 /** Where no file is read. */
 export const onlyBuiltIn: GivenServers = {
   ...{ servers: builtInServers, provider: undefined, secrets: [], userFile: undefined },
+  placeOf: () => undefined,
 };
 
 /** `workdir`: the source of the run's files, else the current folder. */
@@ -43,6 +46,10 @@ export function modelServersFor(workdir: string, env: Environment): GivenServers
     provider:
       named?.content.provider === undefined ? undefined : { name: named.content.provider, by: named.file },
     secrets: keysIn(user, servers),
+    placeOf: (name) =>
+      [user, project]
+        .find((one) => Object.hasOwn(one?.content.providers ?? {}, name))
+        ?.placeOf(['providers', name]),
   };
 }
 

@@ -1,23 +1,39 @@
 /** `factory doctor`: whether this machine has what runs need, and what it lacks. */
 import { checkEnvironment, type EnvironmentFinding } from '../app/doctor.ts';
 import { unreachable } from '../core/json.ts';
-import { runsDirOf } from './find-run.ts';
-import { type Io, paints } from './io.ts';
+import { runsDirOf, usage } from './find-run.ts';
+import { type CliIo, type Io, paints } from './io.ts';
 import { databaseUrlOf } from './options.ts';
 import { type Paint, painter } from './report/run.ts';
+import type { VerbResult } from './verb.ts';
 
 export type DoctorOptions = {
   readonly runsdir?: string;
   readonly db?: string;
+  readonly probe?: boolean;
+  readonly provider?: string;
+  readonly model?: string;
   readonly json?: boolean;
   readonly color?: boolean;
 };
 
 /** Exit code 0 where runs work (perhaps with less than they could have), else 1. */
-export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
+export async function doctorCommand(
+  options: DoctorOptions,
+  io: Io & Pick<CliIo, 'clock'>,
+): Promise<VerbResult> {
   const runsDir = runsDirOf(options, io);
   const { cwd, env } = io;
-  const found = await checkEnvironment({ cwd, runsDir, env, db: databaseUrlOf(options, io) });
+  const { provider, model } = options;
+  const unused = provider !== undefined ? '--provider' : model !== undefined ? '--model' : undefined;
+  if (unused !== undefined && options.probe !== true)
+    return usage(`${unused} needs --probe`, `factory doctor --probe ${unused} NAME`);
+  const asked = {
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+  };
+  const probe = options.probe === true ? { probe: { ...asked, clock: io.clock } } : {};
+  const found = await checkEnvironment({ cwd, runsDir, env, db: databaseUrlOf(options, io), ...probe });
   const bad = found.filter(({ state }) => state === 'bad');
   const code = bad.length === 0 ? 0 : 1;
   if (options.json === true) {
@@ -26,7 +42,7 @@ export async function doctorCommand(options: DoctorOptions, io: Io): Promise<num
   }
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   for (const finding of found) for (const line of linesOf(finding, paint)) io.out(`${line}\n`);
-  const names = bad.map(({ what }) => what).join(', ');
+  const names = [...new Set(bad.map(({ what }) => what))].join(', ');
   io.out(`\n${code === 0 ? 'runs work here' : paint.red(`to be mended: ${names}`)}\n`);
   return code;
 }

@@ -154,8 +154,19 @@ const machineVerbs: readonly Verb[] = [
   {
     usage: 'doctor',
     about: 'Check the prerequisites: git, a sandbox, disk space, a key store and a configured agent',
+    examples: ['doctor', 'doctor --probe', 'doctor --probe --model ollama/qwen3-coder:30b'],
     exits: { 0: 'runs work here', 1: 'they do not' },
     options: () => [
+      option(
+        '--probe',
+        'ask each provider that is set up for two short answers, which costs a few tokens: its API, tools, schema, streaming, price',
+      ),
+      option('--provider <name>', 'with --probe: ask only this one', notEmpty),
+      option(
+        '--model <name>',
+        'with --probe: ask for this model; PROVIDER/NAME where no provider is named',
+        notEmpty,
+      ),
       runsdir('directory for the runs (default: .factory/runs)'),
       dbOption(),
       json('print findings as JSON'),

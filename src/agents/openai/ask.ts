@@ -23,7 +23,7 @@ export type AskResult =
     };
 
 export type AskDeps = {
-  readonly task: AgentTask;
+  readonly task: Pick<AgentTask, 'onText' | 'log' | 'timeoutMs'>;
   readonly watch: Watch;
   readonly api: ServerApi;
   /** What calls of this agent have learned about the server. */
@@ -109,7 +109,7 @@ async function askOnce(api: SpokenApi, request: Request, deps: AskDeps): Promise
 /** Why a call was stopped. */
 export function stopReport(
   stopped: NonNullable<Watch['stopped']>,
-  task: AgentTask,
+  task: Pick<AgentTask, 'timeoutMs'>,
   { shown, idleMs }: Pick<Request, 'shown' | 'idleMs'>,
 ): AgentReport {
   if (stopped === 'cancelled') return { kind: 'cancelled' };

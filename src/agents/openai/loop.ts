@@ -140,7 +140,7 @@ class Conversation {
     const talk = { instructions: this.#instructions, turns: this.#turns, tools: this.#specs };
     const capped = left !== Number.POSITIVE_INFINITY;
     this.#record.asks(turn);
-    const asked = timedTask(this.#deps.task, clock);
+    const asked = timedTask(this.#task, clock);
     const request = { ...this.#first, budget, capped, talk };
     const got = await ask(request, { ...this.#deps, task: asked.task, mayGrow: 2 * budget <= left });
     if ('report' in got)

@@ -28,7 +28,7 @@ export const planOpenai: AgentKind['plan'] = (request, chosenBy) => {
   if ('problem' in found) return found;
   const { server } = found;
   const flags = modelFlags(request);
-  const model = flags.model ?? wordOf(env['FACTORY_MODEL']) ?? modelOf(server, env);
+  const model = flags.model ?? wordOf(env['FACTORY_MODEL']) ?? defaultModelOf(server, env);
   const effort = flags.effort ?? wordOf(env['FACTORY_EFFORT']);
   const unknown = effortProblem(effort, flags.effort === undefined ? 'FACTORY_EFFORT' : '--effort');
   if (unknown !== undefined) return unknown;
@@ -55,7 +55,7 @@ export const planOpenai: AgentKind['plan'] = (request, chosenBy) => {
 };
 
 /** The model of a server where none is named. */
-const modelOf = (server: ModelServer, env: Environment): string | undefined => {
+export const defaultModelOf = (server: ModelServer, env: Environment): string | undefined => {
   const ofOpenai = server.provider === 'openai' ? wordOf(env['OPENAI_MODEL']) : undefined;
   return ofOpenai ?? server.models?.[0] ?? (server.provider === 'openai' ? openaiDefaultModel : undefined);
 };
