@@ -11,7 +11,7 @@ import { sha256 } from './sha256.ts';
 type Files = ReadonlyMap<string, { readonly hash?: string }>;
 
 /** Lists of dependencies that are no lock files by their names. */
-const listOfDependencies = /(?:^|\/)requirements[^/]*\.(?:txt|in)$/i;
+const listOfDependencies = /(?:^|\/)requirements(?:[^/]*|\/[^/]+)\.(?:txt|in)$/i;
 
 /** Folders whose files are of dependencies, not of the project. */
 const ofDependencies = /(?:^|\/)(?:\.venv|venv|\.tox|\.nox|target|third_party)\//;

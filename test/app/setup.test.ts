@@ -40,6 +40,8 @@ test('setup runs before the first node, and again when a lock file has changed; 
     path: join(it.path, 'w/factory.json'),
     commands: ['sh install.sh'],
   });
+  const shown = await it.verb(['show', 'r1', 'c']);
+  expect(shown.out).toMatch(/commands +setup: sh install\.sh\n +grep two/);
   const verified = await it.verb(['verify', 'r1']);
   expect(verified.code, verified.out).toBe(0);
 });

@@ -71,10 +71,7 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
     settings: [...nodeSettingsOf(run, row.node)],
     excerpt: await excerptOf(run, row, folder, visit, withheld),
     failed: row.state === 'fail' && visit !== undefined ? await failedOutput(run, visit) : null,
-    commands: (visit?.commands ?? []).map(({ argv, exit_code }) => ({
-      command: spokenCommand(argv),
-      exit_code,
-    })),
+    commands: [...spokenIn(visit?.setup?.commands, 'setup: '), ...spokenIn(visit?.commands)],
     prompt: text(at.prompt),
     answer: text(at.response),
     output: withheld ? [] : outputsIn(folder, files),
@@ -90,6 +87,9 @@ export async function executionViewOf(run: InspectedRun, row: ExecutionRow): Pro
     withheld,
   };
 }
+
+const spokenIn = (commands: VisitRecord['commands'] = [], word = '') =>
+  commands.map(({ argv, exit_code }) => ({ command: `${word}${spokenCommand(argv)}`, exit_code }));
 
 /** What a human gate asked: of one that waits the question in the state of the run. */
 function questionOf({ history }: InspectedRun, { node, visit }: ExecutionRow, path: string): Question | null {
