@@ -34,6 +34,8 @@ const roundSchema = once(() =>
     base: z.string(),
     requests: z.array(requestSchema()),
     checks: z.array(checkSchema()),
+    /** Its run was in the queue: one that is gone since was removed by a person. */
+    queued: z.boolean(),
     /** Null before the run has ended and its commits are pushed. `commit` is null where there is none; `why` says why. */
     ended: z.object({ commit: z.string().nullable(), why: z.string() }).nullable(),
     /** Whether all of its requests are answered. */

@@ -34,14 +34,14 @@ export async function recordRound(
   const run_id = roundRunId(record.run_id, record.rounds.length + 1);
   const round: FollowRound = {
     ...{ run_id, base: record.head, requests: [...asked.requests], checks: [...asked.checks] },
-    ...{ ended: null, answered: false },
+    ...{ queued: false, ended: null, answered: false },
   };
   const now = { ...record, rounds: [...record.rounds, round] };
   await writeFollow(host.runsDir, now);
   return now;
 }
 
-export type QueuedRound = { readonly state: 'works' | 'ended'; readonly why: string };
+export type QueuedRound = { readonly state: 'works' | 'ended' | 'removed'; readonly why: string };
 
 /** Puts the run of a round into the queue, once, and says how it stands. */
 export async function queueRound(
@@ -59,6 +59,7 @@ export async function queueRound(
     return { state: 'works', why: `run ${id} is in the queue (${why})` };
   }
   if (standing.kind !== 'absent') return { state: 'works', why: `run ${id} is not over (${standing.kind})` };
+  if (round.queued) return { state: 'removed', why: `run ${id} was removed` };
   const submitted = await submitRound(look, record, round);
   return 'problems' in submitted ? submitted : { state: 'works', why: `run ${id} is in the queue` };
 }

@@ -110,7 +110,7 @@ function reportOf({ record, what, why }: Ended, { clock }: FollowHost): FollowRe
 
 async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal> {
   const pull = await pullState(look.client, look.name, record.number);
-  const end = (what: Ended['what'], why: string, now = record): Ended => ({ record: now, what, why });
+  const end = (what: Ended['what'], why: string): Ended => ({ record, what, why });
   if (pull.merged === true) return end('merged', 'it is merged');
   if (pull.state === 'closed') return end('closed', 'it is closed');
   const open = record.rounds.find(({ answered }) => !answered);
@@ -122,8 +122,9 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   if (open.ended !== null) return answered(look, record, open);
   const queued = await queueRound(look, record, open);
   if ('problems' in queued) return queued;
-  if (queued.state !== 'ended') return end('sleeps', `round ${record.rounds.length}: ${queued.why}`);
-  const done = await endOfRound(look, record, open, pull.head.sha);
+  if (queued.state === 'works') return underWay(look, record, open, queued.why);
+  const removed = { commit: null, why: queued.why };
+  const done = queued.state === 'removed' ? removed : await endOfRound(look, record, open, pull.head.sha);
   if ('problems' in done) return done;
   if ('person' in done) return end('person', done.person);
   const ended = withRound(record, { ...open, ended: done });
@@ -170,7 +171,7 @@ async function adoptHead(
 /** Begins a round if anything is asked for. */
 async function nextRound(look: Look, record: FollowRecord, pull: PullState): Promise<Ended | Refusal> {
   const { flags } = look;
-  const end = (what: Ended['what'], why: string, now = record): Ended => ({ record: now, what, why });
+  const end = (what: Ended['what'], why: string): Ended => ({ record, what, why });
   const strange = headProblem(record, pull);
   if (strange !== undefined) return end(strange.what, strange.why);
   if (pull.mergeable === false)
@@ -188,7 +189,13 @@ async function nextRound(look: Look, record: FollowRecord, pull: PullState): Pro
   if (round === undefined) throw new Error('Internal: no round was begun');
   const queued = await queueRound(look, now, round);
   if ('problems' in queued) return queued;
-  return end('sleeps', `round ${now.rounds.length}: ${queued.why}`, now);
+  return underWay(look, now, round, queued.why);
+}
+
+async function underWay(look: Look, record: FollowRecord, round: FollowRound, why: string): Promise<Ended> {
+  const now = withRound(record, { ...round, queued: true });
+  if (!round.queued) await writeFollow(look.host.runsDir, now);
+  return { record: now, what: 'sleeps', why: `round ${now.rounds.length}: ${why}` };
 }
 
 /** Checks that fail on the head. A head has one round for them: where that changed nothing, another one would not either. */

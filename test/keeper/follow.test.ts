@@ -143,6 +143,20 @@ test('a round that fails is answered with that, and nothing is pushed', async ()
   ]);
 }, 60_000);
 
+test('a round that a person has removed from the queue does not come back', async () => {
+  await using f = await followedPull();
+  const { pull, followed, jobs, queuedIds, ours } = f;
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  await followed();
+  await jobs((queue) => queue.cancel('RUN1-round-1'));
+  expect(await followed()).toMatchObject({
+    code: 75,
+    why: expect.stringContaining('RUN1-round-1 was removed'),
+  });
+  expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for' });
+  expect([await queuedIds(), ours().length]).toEqual([[], 1]);
+}, 60_000);
+
 test('it ends where the pull request does, and asks for a person where others have pushed or the branch conflicts', async () => {
   await using f = await followedPull();
   const { pull, followed, queuedIds, ours } = f;
