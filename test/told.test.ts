@@ -96,7 +96,7 @@ test('every variable that a user can set is in the docs', () => {
     /\b(?:FACTORY|ATTRACT(?:OR|ION)|OPENAI|ANTHROPIC|CODEX|CLAUDE|SCENARIO|ARTIFACTS|REQUIRE)_[A-Z_]*[A-Z]\b/g;
   // Variables that factory sets for its programs and for others.
   const ours =
-    /^(?:FACTORY_(?:BUDGET|NODE_EXEC|RUN_MARKER|HOLDOUT|PROOF|(?:MIN_)?STRENGTH(?:_BUILD|_BUDGET)?|TIME_LEFT|SURVIVORS)|SCENARIO_(?:RUN_ID|OWN_END|NODE_OPTIONS)|CLAUDE_CODE_(?:DISABLE.*|ENTRYPOINT))$/;
+    /^(?:FACTORY_(?:BUDGET|NODE_EXEC|RUN_MARKER|HOLDOUT|PROOF|(?:MIN_)?STRENGTH(?:_BUILD|_BUDGET)?|TIME_LEFT|SURVIVORS|HISTORY)|SCENARIO_(?:RUN_ID|OWN_END|NODE_OPTIONS)|CLAUDE_CODE_(?:DISABLE.*|ENTRYPOINT))$/;
   const attributes = /^(?:FACTORY_(?:CLAUDE|COMMAND|ACP)|ATTRACTOR_CODEX)(?:_|$)/;
   const names = [...new Set(text.match(words) ?? [])].filter(
     (name) => !ours.test(name) && !attributes.test(name),

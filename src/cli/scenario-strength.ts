@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import type { Strength } from '../core/records/strength.ts';
 import { isTooWeak } from '../core/strength.ts';
+import { filesOfHead } from '../git/history.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { GitError } from '../platform/git.ts';
@@ -60,7 +61,7 @@ async function measured(
   { scenarios, app, cwd, jobs, timeoutMs, began }: Parameters<typeof withStrength>[2],
   host: PhaseHost,
 ): Promise<MeasuredStrength> {
-  const { sample, required, build, isolation, base } = request;
+  const { sample, required, build, isolation, base, history } = request;
   const unknown = (why: string): MeasuredStrength => ({
     strength: unknownStrength(why, { required }),
     survivors: [],
@@ -71,7 +72,12 @@ async function measured(
   if (place.split('/')[0] === '..') return unknown('the product is not in the workspace');
   const scratch = await makeTemporary(temporaryOf(host.env), 'strength');
   try {
-    const subject = await subjectInRun(app, { base: join(base, place), scratch, env: host.env });
+    const committed = history === undefined ? [] : await filesOfHead(history, host.env);
+    const below = place === '' ? '' : `${place}/`;
+    const subject = await subjectInRun(app, {
+      ...{ base: join(base, place), scratch, env: host.env },
+      committed: committed.filter((path) => path.startsWith(below)).map((path) => path.slice(below.length)),
+    });
     const cores = host.sandbox?.openNetwork === undefined ? 1 : availableParallelism();
     return await measureStrength(
       subject,

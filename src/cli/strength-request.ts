@@ -16,6 +16,8 @@ export type StrengthRequest = {
   readonly survivors: string | undefined;
   /** The tree with which the run began. */
   readonly base: string | undefined;
+  /** The folder of the run's history. */
+  readonly history: string | undefined;
   /** `auto`: without a sandbox mutants run as they are. */
   readonly isolation: 'auto' | 'required';
 };
@@ -43,6 +45,7 @@ export function strengthRequest({ env }: Pick<CliIo, 'env'>): StrengthRequest | 
     build: env['FACTORY_STRENGTH_BUILD'] || undefined,
     survivors: env['FACTORY_SURVIVORS'] || undefined,
     base: env['FACTORY_BASE'] || undefined,
+    history: env['FACTORY_HISTORY'] || undefined,
     isolation: env['FACTORY_ISOLATION'] === 'auto' ? 'auto' : 'required',
   };
 }

@@ -182,11 +182,15 @@ export function scenarioVariables(
   };
 }
 
-/** Variables by which it learns that it measures the strength of the scenarios too. `leftMs`: what is left of the attempt's time. */
+/** Variables by which it learns that it measures the strength of the scenarios too. `history`: of the run's commits. `leftMs`: what is left of the
+ *  attempt's time. */
 export function strengthVariables(
   { settings }: Node,
-  survivors: string,
-  leftMs: number,
+  {
+    survivors,
+    history,
+    leftMs,
+  }: { readonly survivors: string; readonly history: string; readonly leftMs: number },
 ): Record<string, string> {
   const { strength, min_strength: required, strength_build: build, strength_budget: budgetMs } = settings;
   return {
@@ -196,6 +200,7 @@ export function strengthVariables(
     FACTORY_STRENGTH_BUDGET: `${budgetMs}ms`,
     FACTORY_TIME_LEFT: `${Math.floor(leftMs)}ms`,
     FACTORY_SURVIVORS: survivors,
+    FACTORY_HISTORY: history,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Exit, ProcessId, Spawn, SpawnRequest } from '../core/contracts/pro
 import { type Confinement, homeAndTmpOf } from '../core/contracts/sandbox.ts';
 import { commandEnvironment } from '../core/policy/confinement.ts';
 import { holdoutVariable } from '../core/policy/holdout-paths.ts';
-import { epochVariable } from '../core/records/layout.ts';
+import { epochVariable, layout } from '../core/records/layout.ts';
 import type { RanCommand } from '../core/records/visit.ts';
 import { pinnedIn, seesHoldout } from '../holdout/mount.ts';
 import { WorkspaceError } from '../platform/files/workspace-error.ts';
@@ -136,7 +136,7 @@ function toolConfinement(
   const pinned = holdout === undefined ? [] : pinnedIn(run.workspace, holdout);
   return confinementOf(run, node, {
     check: program.check === true,
-    history: program.env?.['GIT_DIR'] !== undefined,
+    history: program.env?.['GIT_DIR'] !== undefined || context.survivors !== undefined,
     nodeDir,
     printed,
     shown: context.baseTree === undefined ? [] : [context.baseTree],
@@ -179,7 +179,13 @@ async function runTool(
       ...(holdout === undefined ? {} : { [holdoutVariable]: holdout.paths.join(',') }),
       ...scenarioVariables(run.graph, node, run.confinement),
       ...(context.baseTree === undefined ? {} : { FACTORY_BASE: context.baseTree }),
-      ...(context.survivors === undefined ? {} : strengthVariables(node, context.survivors, left)),
+      ...(context.survivors === undefined
+        ? {}
+        : strengthVariables(node, {
+            survivors: context.survivors,
+            history: layout(run.runDir).history,
+            leftMs: left,
+          })),
       ...(program.check === true ? commandEnvironment(env) : {}),
       ...(context.checked === undefined ? {} : { PYTHONPYCACHEPREFIX: bytecodeFolder(confinement) }),
       ...program.env,

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import type { Environment } from '../core/contracts/process.ts';
 import { parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
-import { historyLayout } from '../core/records/layout.ts';
+import { headRef, historyLayout } from '../core/records/layout.ts';
 import { readJsonRecord } from '../platform/files/json-record.ts';
-import { readPlain } from '../platform/files/read.ts';
+import { isFolder, readPlain } from '../platform/files/read.ts';
 import { type Git, type GitCall, ownGit, processEnvironment } from '../platform/git.ts';
 import { assertOwnHistory, assertPlainHistory, ForeignHistory } from './guard.ts';
 
@@ -71,6 +71,15 @@ export function historyGit(
       return call(args, how);
     };
   return { run: guarded(git.run), text: guarded(git.text), list: guarded(git.list) };
+}
+
+/** Paths of the files and links of the run's last commit; none in a run without commits. Rejects with a `GitError` where git cannot
+ *  be called. */
+export async function filesOfHead(historyDir: string, env: Environment): Promise<readonly string[]> {
+  if (!isFolder(historyDir)) return [];
+  const git = historyGit(historyDir, env);
+  const head = await git.run(['rev-parse', '--verify', '--quiet', headRef]);
+  return head.ok ? git.list(['ls-tree', '-r', '-z', '--name-only', head.text]) : [];
 }
 
 /** The tree hashes of these commits; empty if the history cannot be read. */

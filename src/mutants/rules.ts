@@ -38,6 +38,8 @@ export interface LanguageTable {
   readonly rules: Readonly<Record<string, readonly MutationRule[]>>;
   /** What replaces all of a file where an empty one would not be noticed by the compiler. */
   readonly emptied?: string;
+  /** What replaces all of a file so that a compiler notices only what uses it; without it nothing. */
+  readonly idle?: (path: string, text: string) => string;
   /** String literals that are regular expressions: the pattern's place, and how it reads. */
   readonly patternOf?: (node: SyntaxNode) => PatternText | undefined;
 }

@@ -1,9 +1,11 @@
 /** Scenarios that a node of a run has run and that passed: their strength is measured where the engine's variables ask for it. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { strengthRequest } from '../../src/cli/strength-request.ts';
+import { headRef } from '../../src/core/records/layout.ts';
 import { cleanEnv, home } from '../support/cli.ts';
 import { call } from '../support/verb.ts';
 
@@ -142,6 +144,52 @@ test('changed source that cannot be mutated keeps a requirement from being met',
     0,
     { state: 'measured', files_left_out: 1 },
   ]);
+});
+
+test.for([
+  ['needs', "import { sum } from './core.test.mjs';\nconsole.log(sum(2, 3) + 0);\n", 'undecided', 1],
+  ['does not need', 'console.log(2 + 3);\n', 'met', 0],
+] as const)('a product that %s its changed file with the name of a test', async ([, add, state, count]) => {
+  const more = { 'app/add.mjs': add, 'app/core.test.mjs': 'export const sum = (a, b) => a + b;\n' };
+  const { told, output } = await judged({ FACTORY_MIN_STRENGTH: '0.1' }, { more });
+  expect([told.code, output.context_updates['judge.strength']]).toMatchObject([
+    count,
+    { state, files_left_out: count },
+  ]);
+  if (count === 1)
+    expect(output.failure_reason).toMatch(
+      /undecided: nothing is known of 1 file named or marked as tests, generated or vendored, but needed by /,
+    );
+});
+
+test('a file that git ignores counts where the history of the run has it', async () => {
+  await using it = await home({ ...files, 'app/.gitignore': 'add.mjs\n', 'context.json': '{}' });
+  const at = (name: string) => join(it.path, name);
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y', ...args], {
+      cwd: it.path,
+      env: cleanEnv(),
+    });
+  git('init', '-q', '--bare', 'history');
+  const made = ['--git-dir=history', '--work-tree=.'];
+  git(...made, 'add', '--force', 'app');
+  git(...made, 'commit', '-qm', 'one');
+  git(...made, 'update-ref', headRef, 'HEAD');
+  await mkdir(at('base'));
+  const judgedWith = async (history: string) => {
+    const env = {
+      ...{ TMPDIR: it.path, HOME: it.path, XDG_CACHE_HOME: '', FACTORY_ISOLATION: 'auto' },
+      ...{ FACTORY_BASE: at('base'), FACTORY_CONTEXT: at('context.json'), FACTORY_OUTPUT: at('out.json') },
+      ...{ FACTORY_STRENGTH: '60', FACTORY_HISTORY: history },
+    };
+    await call(
+      ['scenario', 'run', 's'],
+      { app: 'app', floor: 'false' },
+      { cwd: it.path, env: cleanEnv(env) },
+    );
+    return JSON.parse(await it.read('out.json')).context_updates['judge.strength'].state;
+  };
+  expect([await judgedWith(at('history')), await judgedWith(at('none'))]).toEqual(['measured', 'unknown']);
 });
 
 test('a strength of an earlier product does not stay in the context; elsewhere the key is not set', async () => {

@@ -21,23 +21,39 @@ async function judged(
     goal = {},
     jobs = 1,
     build = undefined,
+    ruledOut = [],
   }: {
     readonly judge?: (n: number) => Promise<MutantOutcome> | MutantOutcome;
     readonly check?: (before: number, kept: number) => VariantTrouble | undefined;
     readonly goal?: StrengthGoal;
     readonly jobs?: number;
     readonly build?: string | undefined;
+    /** What becomes of the files that a rule leaves out, emptied, each time. */
+    readonly ruledOut?: readonly MutantOutcome[];
   },
 ) {
   const stop = new AbortController();
   const kept = new Map<string, MutantOutcome>();
   const order: number[] = [];
+  const answers = [...ruledOut];
   const base = { folder: '', mounts: [], hash: '', newest: 0 };
   const request: JudgingRequest = {
     ...{ order: mutants(count), texts: new Map([['a.js', '0']]), key: 'k', goal, jobs },
+    ruledOut: new Map(
+      ruledOut.length === 0
+        ? []
+        : [
+            ['test/a.js', ''],
+            ['gen/b.js', ''],
+          ],
+    ),
     variants: {
       base: build === undefined ? base : { ...base, build: { command: build, scratch: '', limitMs: 0 } },
       async judge(variant) {
+        if (variant.has('gen/b.js')) {
+          expect([variant.size, order]).toEqual([2, []]);
+          return answers.shift();
+        }
         const text = variant.get('a.js');
         if (text === '') return 'killed';
         order.push(Number(text));
@@ -52,7 +68,7 @@ async function judged(
   };
   // Judging needs no more of it.
   const host = { signal: stop.signal } as PhaseHost;
-  return { ended: judgeMutants(request, host), kept, order, stop };
+  return { ended: judgeMutants(request, host), kept, order, stop, answers };
 }
 
 test('after every 50 and at the end the product is judged again, and only then outcomes are kept', async () => {
@@ -139,3 +155,21 @@ test.for<[number, (n: number) => MutantOutcome, string, number]>([
   expect([answer.end, answer.tally.length]).toEqual([end, length]);
   if (end === 'void') expect(answer.why).toMatch(/^\d+ of \d+ mutants could not be built.*--build.*make all/);
 });
+
+test.for<[readonly MutantOutcome[], string | undefined]>([
+  [[], undefined],
+  [['survived'], 'idle'],
+  [['killed'], 'needed'],
+  [['not_built'], 'needed'],
+  [['timed_out', 'survived'], 'idle'],
+  [['timed_out', 'timed_out'], 'needed'],
+  [['no_verdict', 'killed'], 'needed'],
+  [['no_verdict', 'no_verdict'], 'no_verdict'],
+])(
+  'before all mutants, files that a rule leaves out are judged empty, all together: %j is %s',
+  async ([ruledOut, expected]) => {
+    const { ended, answers } = await judged(3, { ruledOut });
+    const { end, tally, ...more } = await ended;
+    expect([end, tally.length, more.ruledOut, answers]).toEqual(['done', 3, expected, []]);
+  },
+);

@@ -190,23 +190,25 @@ test('in git count the tracked files, of them the changed lines, each with the w
   write(top, { 'a.js': 'one\ntwo\n', 'gone.js': 'x\n', '.gitignore': 'lib/\n', 'lib/x.js': 'x\n' });
   git('add', '-A');
   git('commit', '-qm', 'First');
-  write(top, { 'a.js': 'one\n2\nthree\n', 'new file.js': 'n\n' });
+  write(top, { 'a.js': 'one\n2\nthree\n', 'new file.js': 'n\n', 'lib/kept/y.js': 'y\n' });
   git('rm', '-q', 'gone.js');
   git('add', '-A');
+  git('add', '--force', 'lib/kept/y.js');
   git('commit', '-qm', 'WO-02: Count\n\nFactory-Run: r\nWork-Order: WO-02');
   write(top, { 'a.js': 'one\n2\nthree\n4\n', 'loose.js': 'l\n' });
   const isSought = (path: string) => path.endsWith('.js');
   const subject = await subjectInGit(top, sourceGit(top, env), { base: 'HEAD~1', isSought });
   expect(subject.files).toEqual([
     { path: 'a.js', lines: new Set([2, 3, 4]) },
+    // Ignored, but committed.
+    { path: 'lib/kept/y.js', lines: new Set([1]) },
     { path: 'new file.js', lines: new Set([1]) },
   ]);
-  expect(subject.ignored).toEqual(['lib']);
   expect(subject.untracked).toEqual(['loose.js']);
   const orders = [1, 2, 4].map((line) => subject.orderOf('a.js', line));
   expect(await Promise.all(orders)).toEqual([null, 'WO-02: Count', null]);
   const all = await subjectInGit(top, sourceGit(top, env), { isSought });
-  expect(all.files).toEqual([{ path: 'a.js' }, { path: 'new file.js' }]);
+  expect(all.files.map(({ path }) => path)).toEqual(['a.js', 'lib/kept/y.js', 'new file.js']);
 });
 
 /** What is left out of files that count. */
@@ -221,8 +223,10 @@ async function leftOutOf(
   }
   const paths = Object.keys(files).filter((path) => !untracked.includes(path));
   const subject = { app, files: paths.map((path) => ({ path })), ignored: [], untracked };
-  const { leftOut, texts } = await mutantsIn({ ...subject, orderOf: async () => null }, [join(app, 's')]);
-  return { ...leftOut, mutated: [...texts.keys()] };
+  const { leftOut, texts, ruledOut } = await mutantsIn({ ...subject, orderOf: async () => null }, [
+    join(app, 's'),
+  ]);
+  return { ...leftOut, mutated: [...texts.keys()], ruledOut: Object.fromEntries(ruledOut) };
 }
 
 const js = 'const a = 1;\n';
@@ -278,6 +282,31 @@ test.for<[string, Readonly<Record<string, string | Buffer>>, string[]]>([
   const found = await leftOutOf({ ...files, 'known.js': js });
   expect([found.words, found.mutated]).toEqual([words, ['known.js']]);
   expect(found.count).toBe(words.map((one) => Number.parseInt(one, 10)).reduce((a, b) => a + b, 0));
+});
+
+test('source that a rule leaves out is known, each with a text that does nothing and compiles', async () => {
+  const found = await leftOutOf({
+    'known.js': js,
+    'test/a.rb': 'x',
+    'conftest.py': 'a = 1\n',
+    'gen/a.js': js,
+    'marked.py': '# Code generated. DO NOT EDIT.\na = 1\n',
+    'a_test.go': '//go:build x\n\n// Package a\npackage a\n\nimport "b"\n',
+    'vendor/p/Core.java': 'package p;\n\npublic enum Core { A }\n',
+    'types.d.ts': 'export declare const a: number;\n',
+    'code.d.ts': 'export const a = 1 + 1;\n',
+    'test/data.json': '1',
+    'package.json': '{}',
+  });
+  expect([found.count, found.mutated, found.ruledOut]).toEqual([
+    0,
+    ['known.js'],
+    {
+      ...{ 'test/a.rb': '', 'conftest.py': '', 'gen/a.js': '', 'marked.py': '', 'code.d.ts': '' },
+      'a_test.go': '//go:build x\n\n// Package a\npackage a\n',
+      'vendor/p/Core.java': 'package p;\npublic class Core {}\n',
+    },
+  ]);
 });
 
 test('a file with a few lines that its grammar lacks is mutated', async () => {

@@ -38,6 +38,32 @@ test('lines that the run changed count, of files that git would take; nothing is
   expect(await filesIn()).toEqual(before);
 });
 
+test('files that the commits of the run have count although git ignores them, other ignored files do not', async () => {
+  await using it = await home({
+    'base/lib/old.js': 'one\n',
+    'base/.gitignore': 'lib/\n',
+    'app/.gitignore': 'lib/\n*.py\n',
+    'app/core.py': 'a\nb\n',
+    'app/loose.py': 'x\n',
+    'app/lib/old.js': 'one\ntwo\n',
+    'app/lib/new*.js': 'n\n',
+    'app/lib/built.js': 'x\n',
+    'scratch/x': '',
+  });
+  const at = (path: string) => join(it.path, path);
+  const subject = await subjectInRun(at('app'), {
+    ...{ base: at('base'), scratch: at('scratch'), env: cleanEnv() },
+    committed: ['core.py', 'lib/old.js', 'lib/new*.js', 'gone.js', 'lib'],
+  });
+  expect(subject.files.map(({ path, lines }) => [path, [...(lines ?? [])]])).toEqual([
+    ['.gitignore', [2]],
+    ['core.py', [1, 2]],
+    ['lib/new*.js', [1]],
+    ['lib/old.js', [2]],
+  ]);
+  expect(subject.ignored).toEqual([]);
+});
+
 test.for([true, false])('in a new product all lines count; its folder was there before: %s', async (was) => {
   await using it = await home({ 'app/new.js': 'a\nb\n', 'scratch/x': '' });
   if (was) await mkdir(join(it.path, 'base'));

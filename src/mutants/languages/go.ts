@@ -144,8 +144,15 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
   return { start: node.start + 1, end: node.end - 1, escaped: node.type === 'interpreted_string_literal' };
 }
 
+/** Up to its package, which a compiler also reads in files that it does not build. */
+function packageOnly(_: string, text: string): string {
+  const found = /^package[ \t]+\w+/m.exec(text);
+  return found === null ? '' : `${text.slice(0, found.index)}${found[0]}\n`;
+}
+
 export const goTable: LanguageTable = {
   grammar: 'go',
+  idle: packageOnly,
   isLeftOut,
   patternOf,
   rules: {

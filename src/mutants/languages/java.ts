@@ -140,10 +140,18 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
     : undefined;
 }
 
+/** A class of the file's name without anything, in the same package; a class of before is replaced. */
+function idleClass(path: string, text: string): string {
+  const name = /([A-Za-z_$][\w$]*)\.java$/i.exec(path)?.[1];
+  const [declared = ''] = /^[ \t]*package[ \t]+[\w.]+[ \t]*;/m.exec(text) ?? [];
+  return name === undefined || /-info\.java$/.test(path) ? '' : `${declared}\npublic class ${name} {}\n`;
+}
+
 export const java: LanguageTable = {
   grammar: 'java',
   // Of an empty file javac makes no class, and leaves the one of before.
   emptied: '}',
+  idle: idleClass,
   isLeftOut,
   patternOf,
   rules: {

@@ -1,10 +1,12 @@
 /** Judges mutants one after the other, in an order that makes those judged a random sample, until enough is known. */
+import { sha256 } from '../../core/sha256.ts';
 import { languageTables } from '../../mutants/languages/index.ts';
 import { type Mutant, mutatedText } from '../../mutants/mutants.ts';
 import type { LanguageTable } from '../../mutants/rules.ts';
 import type { PhaseHost } from '../launch/product.ts';
 import { pooled } from '../pooled.ts';
 import type { StrengthCache } from './cache.ts';
+import type { Variant } from './product.ts';
 import {
   isUnreached,
   lacksBuilds,
@@ -26,6 +28,8 @@ export type JudgedMutants = {
   readonly end: 'done' | 'budget' | 'interrupted' | 'void' | 'infra';
   /** Why the number is void, or what ended it early. */
   readonly why?: string;
+  /** Of the files that a rule leaves out, where there are some: `needed`, if something notices that they are empty. */
+  readonly ruledOut?: 'idle' | 'needed' | 'no_verdict';
 };
 
 export type JudgingRequest = {
@@ -33,6 +37,8 @@ export type JudgingRequest = {
   /** By paths. */
   readonly texts: ReadonlyMap<string, string>;
   readonly variants: Variants;
+  /** Files that a rule leaves out, with texts that do nothing. */
+  readonly ruledOut: Variant;
   readonly cache: StrengthCache;
   /** In the cache. */
   readonly key: string;
@@ -56,11 +62,14 @@ export async function judgeMutants(request: JudgingRequest, host: PhaseHost): Pr
   const outcomes = order.map(({ id }) => known.get(id));
   // Of the product before these nothing is known yet: they are not kept before it has passed again.
   const unchecked = new Map<string, MutantOutcome>();
-  const judge = judging(request, known, unchecked);
+  const { judge, ruledOut } = judging(request, known, unchecked);
+  const ofRuledOut = await ruledOut();
   const ended = (end: JudgedMutants['end'], why?: string): JudgedMutants => ({
     ...{ order, outcomes, tally: tallyOf(outcomes, goal), end },
+    ...(ofRuledOut === undefined ? {} : { ruledOut: ofRuledOut }),
     ...(why === undefined ? {} : { why }),
   });
+  if (host.signal.aborted) return ended('interrupted');
   for (;;) {
     const tally = tallyOf(outcomes, goal);
     const isEnd = tally.end !== undefined || isOver();
@@ -123,9 +132,10 @@ async function judgeSome(
   });
 }
 
-/** Judges one mutant. The first of each file has the file judged empty: where nothing notices that, nothing notices a mutant. */
+/** Judges one mutant, and the files that a rule leaves out. The first mutant of each file has the file judged empty: where nothing
+ *  notices that, nothing notices a mutant. */
 function judging(
-  { texts, variants }: JudgingRequest,
+  { texts, variants, ruledOut }: JudgingRequest,
   known: ReadonlyMap<string, MutantOutcome>,
   unchecked: Map<string, MutantOutcome>,
 ) {
@@ -135,14 +145,27 @@ function judging(
     return outcome;
   };
   const emptied = new Map<string, Promise<MutantOutcome | undefined>>();
-  const judgeEmptied = async ({ path, language }: Mutant): Promise<MutantOutcome | undefined> => {
-    const id = `emptied ${path}`;
-    const { emptied: text = '' }: LanguageTable = languageTables[language];
-    return known.get(id) ?? noted(id, await variants.judge(new Map([[path, text]])));
+  const judgeEmptied = async (name: string, variant: Variant): Promise<MutantOutcome | undefined> => {
+    const id = `emptied ${name}`;
+    return known.get(id) ?? noted(id, await variants.judge(variant));
   };
-  return async (mutant: Mutant): Promise<MutantOutcome | undefined> => {
+  const emptiedFile = ({ path, language }: Mutant): Promise<MutantOutcome | undefined> => {
+    const { emptied: text = '' }: LanguageTable = languageTables[language];
+    return judgeEmptied(path, new Map([[path, text]]));
+  };
+  // All together: one judgement, however many tests a product has.
+  const judgeRuledOut = async (): Promise<JudgedMutants['ruledOut']> => {
+    if (ruledOut.size === 0) return undefined;
+    const name = sha256(JSON.stringify([...ruledOut]));
+    const first = await judgeEmptied(name, ruledOut);
+    const isOpen = first === 'timed_out' || first === 'no_verdict';
+    const outcome = isOpen ? await judgeEmptied(name, ruledOut) : first;
+    if (outcome === 'no_verdict' || outcome === undefined) return 'no_verdict';
+    return outcome === 'survived' ? 'idle' : 'needed';
+  };
+  const judge = async (mutant: Mutant): Promise<MutantOutcome | undefined> => {
     const { path } = mutant;
-    const whole = emptied.get(path) ?? judgeEmptied(mutant);
+    const whole = emptied.get(path) ?? emptiedFile(mutant);
     emptied.set(path, whole);
     const outcome = await whole;
     if (outcome === undefined) return undefined;
@@ -150,4 +173,5 @@ function judging(
     const text = mutatedText(texts.get(path) ?? '', mutant);
     return noted(mutant.id, await variants.judge(new Map([[path, text]])));
   };
+  return { judge, ruledOut: judgeRuledOut };
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { elapsedWords } from '../../core/amounts.ts';
+import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { StrengthMeasurement } from '../../core/records/strength.ts';
 import { sha256 } from '../../core/sha256.ts';
 import { removeTree } from '../../platform/files/remove.ts';
@@ -176,6 +176,8 @@ async function inRoom(
     {
       order: inSampleOrder(sources.mutants, `${seed ?? ''} ${variants.base.hash} ${suite}`),
       texts: sources.texts,
+      // Tests run themselves.
+      ruledOut: tests === undefined ? sources.ruledOut : new Map(),
       variants,
       cache: options.cache,
       key: sha256(JSON.stringify(about)),
@@ -217,7 +219,7 @@ const unjudged = (
 };
 
 async function measured(
-  { order, outcomes, tally, end, why }: JudgedMutants,
+  { order, outcomes, tally, end, why, ruledOut }: JudgedMutants,
   about: {
     readonly subject: StrengthSubject;
     readonly sources: SourceMutants;
@@ -225,7 +227,8 @@ async function measured(
     readonly options: StrengthOptions;
   },
 ): Promise<MeasuredStrength> {
-  const { subject, sources, leftOut, options } = about;
+  const { subject, sources, options } = about;
+  const leftOut = withRuledOut(about.leftOut, sources.ruledOut.size, ruledOut);
   const { required, budgetMs = 0 } = options;
   const early =
     end === 'budget'
@@ -242,4 +245,15 @@ async function measured(
   const counted = outcomes.slice(0, tally.length);
   const survivors = isVoid ? [] : await survivorsOf(order, counted, sources, subject);
   return { strength, survivors, end };
+}
+
+/** Names and marks by which files are left out are the builder's choice: what the judges need of them is part of the product. */
+function withRuledOut(leftOut: LeftOut, count: number, outcome: JudgedMutants['ruledOut']): LeftOut {
+  if (outcome === undefined || outcome === 'idle') return leftOut;
+  const why =
+    outcome === 'needed'
+      ? 'but needed by the scenarios or the build'
+      : 'and whether the scenarios or the build need them is not known';
+  const words = `${countedItems(count, 'file')} named or marked as tests, generated or vendored, ${why}`;
+  return { ...leftOut, words: [...leftOut.words, words], files: leftOut.files + count };
 }

@@ -2,10 +2,12 @@
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { countedItems } from '../../core/amounts.ts';
-import { mutantLanguage } from '../../mutants/languages/index.ts';
+import { languageTables, mutantLanguage } from '../../mutants/languages/index.ts';
 import { isMutable } from '../../mutants/left-out.ts';
-import { type Mutant, parsedMutants } from '../../mutants/mutants.ts';
+import { type Mutant, mutantsOf, parsedMutants } from '../../mutants/mutants.ts';
+import type { LanguageTable } from '../../mutants/rules.ts';
 import { unknownLanguage } from '../../mutants/unknown-languages.ts';
+import type { Variant } from './product.ts';
 import type { SourceFile, StrengthSubject } from './subject.ts';
 
 /** Bytes of a file that is mutated. */
@@ -18,6 +20,8 @@ export type SourceMutants = {
   /** By paths. */
   readonly texts: ReadonlyMap<string, string>;
   readonly leftOut: LeftOutFiles;
+  /** Source that a rule leaves out for its names or marks, which its author chose: the texts that have it do nothing. */
+  readonly ruledOut: Variant;
 };
 
 /** Source files without mutants. */
@@ -31,6 +35,7 @@ export type LeftOutFiles = {
 type SourcePart =
   | { readonly text: string; readonly mutants: readonly Mutant[] }
   | { readonly without: string }
+  | { readonly idle: string }
   | undefined;
 
 /** All mutants of the files that count, except those below `except`, which are absolute paths. */
@@ -40,6 +45,7 @@ export async function mutantsIn(
 ): Promise<SourceMutants> {
   const texts = new Map<string, string>();
   const mutants: Mutant[] = [];
+  const ruledOut = new Map<string, string>();
   const reasons = new Map<string, number>();
   const leaveOut = (why: string) => reasons.set(why, (reasons.get(why) ?? 0) + 1);
   const top = realpathSync(app);
@@ -48,6 +54,7 @@ export async function mutantsIn(
     const part = await partOf(app, file);
     if (part === undefined) continue;
     if ('without' in part) leaveOut(part.without);
+    else if ('idle' in part) ruledOut.set(file.path, part.idle);
     else {
       texts.set(file.path, part.text);
       mutants.push(...part.mutants);
@@ -55,7 +62,8 @@ export async function mutantsIn(
   }
   for (const path of untracked.filter(isCounted)) if (isSource(app, path)) leaveOut('not under git');
   const words = [...reasons].map(([why, count]) => `${countedItems(count, 'file')} ${why}`);
-  return { mutants, texts, leftOut: { count: [...reasons.values()].reduce((a, b) => a + b, 0), words } };
+  const count = [...reasons.values()].reduce((a, b) => a + b, 0);
+  return { mutants, texts, ruledOut, leftOut: { count, words } };
 }
 
 async function partOf(app: string, { path, lines }: SourceFile): Promise<SourcePart> {
@@ -66,7 +74,8 @@ async function partOf(app: string, { path, lines }: SourceFile): Promise<SourceP
   const { kind, text } = found;
   const language = mutantLanguage(path, text);
   const unknown = unknownLanguage(path, text);
-  if ((language === undefined && unknown === undefined) || !isMutable(path, text)) return undefined;
+  if (language === undefined && unknown === undefined) return undefined;
+  if (!isMutable(path, text)) return ruledOutPart(path, text);
   if (unknown !== undefined) return { without: `in ${unknown}, which cannot be mutated` };
   if (kind === 'large') return { without: 'of more than 1 MiB' };
   if (kind === 'other') return { without: 'in another encoding than UTF-8' };
@@ -75,6 +84,14 @@ async function partOf(app: string, { path, lines }: SourceFile): Promise<SourceP
   );
   // What was understood of it would look like all of it.
   return isUnderstood ? { text, mutants } : { without: 'that cannot be parsed' };
+}
+
+/** Declarations alone run nowhere, whatever the compiler needs of them. */
+async function ruledOutPart(path: string, text: string): Promise<SourcePart> {
+  if (/\.d\.[cm]?ts$/.test(path) && (await mutantsOf({ path, text })).length === 0) return undefined;
+  const language = mutantLanguage(path, text);
+  const table: LanguageTable | undefined = language === undefined ? undefined : languageTables[language];
+  return { idle: table?.idle?.(path, text) ?? '' };
 }
 
 function isSource(app: string, path: string): boolean {
