@@ -59,6 +59,15 @@ export function userSecrets(env: Environment): readonly string[] {
   return read === undefined || 'found' in read ? [] : keysIn(read, serversWith(read.content.providers));
 }
 
+/** The providers of the user's file that can be asked, besides those that are built in: a file that cannot be read has none. */
+export function userProviders(env: Environment): readonly string[] {
+  const read = readUsers(userFileOf(env));
+  const named = read === undefined || 'found' in read ? {} : read.content.providers;
+  return [...serversWith(named).values()].flatMap(({ provider, baseURL }) =>
+    baseURL === undefined || builtInServers.has(provider) ? [] : [provider],
+  );
+}
+
 const keysIn = (user: ReadProject | undefined, servers: ModelServers): readonly string[] =>
   Object.keys(user?.content.providers ?? {}).flatMap((name) => {
     const server = servers.get(name);

@@ -4,6 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { withCalls } from '../core/calls.ts';
 import type { NodeKind } from '../core/contracts/node-kind.ts';
 import type { NodeModule } from '../core/contracts/own-kind.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import { type Diagnostic, hasErrors } from '../core/diagnostic.ts';
 import { type Graph, ownKindsIn, type ParsedGraph } from '../core/graph.ts';
 import { own as ownValue } from '../core/json.ts';
@@ -22,6 +23,7 @@ import {
   readCalledTexts,
 } from './called-pipelines.ts';
 import { kindsOf } from './kinds.ts';
+import { userProviders } from './model-servers.ts';
 import { ownKindsFor, recordedTypes } from './own-kinds.ts';
 import { type OpenTexts, pipelineText } from './pipeline-text.ts';
 import { projectFileOf } from './project-file.ts';
@@ -54,6 +56,8 @@ export type ReadOptions = {
   readonly texts?: OpenTexts | undefined;
   /** Nothing of the project is executed: its own node types are not loaded, and nothing is said about them. */
   readonly inert?: boolean;
+  /** Variables that name the user's file, with providers of the user's own; without them only built-in ones are known. */
+  readonly env?: Environment;
   /** Called between reading and checking: the parser has left much garbage. */
   readonly release?: () => void;
 };
@@ -94,11 +98,12 @@ export async function readPipeline(
   const textsOf: LintOptions['textsOf'] = (graph) => named.get(graph);
   const run = withCalls(whole.graph, tree.calls);
   const hasOwn = options.inert === true && projectFileOf(home) !== undefined;
-  const more = { ...options, ...texts, before, files, hasOwn, calls: tree.reads, textsOf, run };
+  const { env } = options;
+  const providers = env === undefined ? undefined : () => userProviders(env);
+  const more = { ...options, ...texts, providers, before, files, hasOwn, calls: tree.reads, textsOf, run };
   return withCalled({ ...checked(whole, diagnostics, more), text }, run, tree, {
     ...options,
-    textsOf,
-    hasOwn,
+    ...{ textsOf, hasOwn, providers },
   });
 }
 

@@ -5,6 +5,7 @@ import type { AgentPlan } from '../agents/plan.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Place } from '../core/diagnostic.ts';
 import { type Graph, graphWith, type Node } from '../core/graph.ts';
+import { own } from '../core/json.ts';
 import { accessTo, type ModelServer, serverOf } from '../core/model-server.ts';
 import { nearest } from '../core/nearest.ts';
 import { agentKeyOf, agentNodes } from '../core/pipeline.ts';
@@ -123,5 +124,17 @@ export function changedServers(
     return [`the server of the provider "${provider}" differs from the run's, ${was.base_url}: ${at}`];
   });
 }
+
+/** Providers that both runs ask, at servers that are described otherwise: `openai` at another address too. */
+export const otherServers = (
+  before: Pick<Manifest, 'agent'>,
+  now: Pick<Manifest, 'agent'>,
+): readonly string[] =>
+  Object.entries(before.agent.servers ?? {}).flatMap(([provider, was]) => {
+    const is = own(now.agent.servers ?? {}, provider);
+    return is === undefined || JSON.stringify(sortedKeys(is)) === JSON.stringify(sortedKeys(was))
+      ? []
+      : [provider];
+  });
 
 const sortedKeys = (of: object) => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -51,7 +51,7 @@ async function fork(run: string, options: ForkOptions, io: RunHost, view: View):
   if (!moment.ok) return refused('no-visit', `run ${read.checkpoint.run_id}: ${moment.why}`, moment.fix);
   let graph: Graph | undefined;
   if (options.pipeline !== undefined) {
-    const pipeline = await readPipeline(options.pipeline, io.cwd);
+    const pipeline = await readPipeline(options.pipeline, io.cwd, { env: io.env });
     warnOf(pipeline, io, view);
     graph = pipeline.graph;
     if (graph === undefined)

@@ -9,5 +9,5 @@ export async function lspCommand(_: unknown, io: CliIo): Promise<VerbResult> {
   const streams = io.streams?.();
   if (streams === undefined) return usage('an editor starts this command', 'docs/authoring.md shows how');
   const { serveEditor } = await import('../lsp/server.ts');
-  return serveEditor(streams, io.clock, packageVersion());
+  return serveEditor(streams, io.clock, packageVersion(), io.env);
 }

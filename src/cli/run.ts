@@ -89,6 +89,7 @@ async function start(
     return usage(`${resumes[1]} goes with --resume`, `factory resume ID ${resumes[1]}`);
   const read = await readPipeline(pipelinePath(pipeline, io.cwd), io.cwd, {
     strict: options.strict === true,
+    env: io.env,
     release: releaseGarbage,
   });
   warnOf(read, io, view);

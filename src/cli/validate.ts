@@ -48,12 +48,12 @@ export type CheckedFile = PipelineFindings & { readonly file: string };
 export async function checkedFiles(
   files: readonly string[],
   { strict }: Pick<ValidateOptions, 'strict'>,
-  { cwd }: Pick<Io, 'cwd'>,
+  { cwd, env }: Pick<Io, 'cwd' | 'env'>,
 ): Promise<readonly CheckedFile[]> {
   const checked: CheckedFile[] = [];
   for (const file of files) {
     const path = pipelinePath(file, cwd);
-    checked.push({ ...(await pipelineFindings(path, cwd, { strict: strict === true })), file });
+    checked.push({ ...(await pipelineFindings(path, cwd, { strict: strict === true, env })), file });
   }
   return checked;
 }

@@ -54,7 +54,7 @@ export type CheckedJobs = {
 
 /** Makes the jobs; answers with all that is wrong. Nothing is written. */
 export async function checkedJobs(request: SubmitRequest, host: SubmitHost): Promise<CheckedJobs | Refusal> {
-  const { cwd, clock } = host;
+  const { cwd, env, clock } = host;
   const now = clock.now();
   const due = request.notBefore === undefined ? undefined : dueTime(request.notBefore, now);
   if (due !== undefined && 'problem' in due) return refused('usage', `--not-before: ${due.problem}`, due.fix);
@@ -71,7 +71,8 @@ export async function checkedJobs(request: SubmitRequest, host: SubmitHost): Pro
   const jobs: CheckedJob[] = [];
   for (const [at, source] of sources.entries()) {
     const { pipeline } = source;
-    const read = pipelines.get(pipeline) ?? (await readPipeline(pipeline, cwd, { strict: request.strict }));
+    const read =
+      pipelines.get(pipeline) ?? (await readPipeline(pipeline, cwd, { strict: request.strict, env }));
     pipelines.set(pipeline, read);
     const id = ids[at] ?? '';
     const made = await checkedRun(source, read, { id, before: starts.get(pipeline) }, request, host);

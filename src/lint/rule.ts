@@ -37,6 +37,8 @@ export type LintOptions = {
   readonly isCalled?: boolean;
   /** What the pipeline's workdir holds; without it, files that the pipeline names are not looked for. */
   readonly files?: WorkdirFiles | undefined;
+  /** The providers that the user's file adds to those that are built in. */
+  readonly providers?: (() => readonly string[]) | undefined;
 };
 
 /** What a call calls: the pipeline as its author wrote it, or why there is none, under the code of the rule that reports it. */

@@ -16,6 +16,7 @@ import type {
 import type { PipelineFindings } from '../app/pipeline-findings.ts';
 import { pipelineFindings } from '../app/pipeline-findings.ts';
 import type { Clock } from '../core/contracts/clock.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Graph } from '../core/graph.ts';
 import { printGraph } from '../dot/format.ts';
@@ -41,9 +42,10 @@ export async function serveEditor(
   { input, output }: ServerStreams,
   clock: Clock,
   version: string,
+  env: Environment,
 ): Promise<number> {
   const connection = createConnection(input, output);
-  const server = new EditorServer(connection, clock);
+  const server = new EditorServer(connection, clock, env);
   return server.run(version);
 }
 
@@ -58,6 +60,7 @@ class EditorServer {
   constructor(
     private readonly connection: Connection,
     private readonly clock: Clock,
+    private readonly env: Environment,
   ) {}
 
   run(version: string): Promise<number> {
@@ -215,7 +218,9 @@ class EditorServer {
     const path = pathOf(uri);
     if (!path.endsWith('.dot') && this.#documents.get(uri)?.languageId !== languageId) return;
     const texts = new Map(this.#documents.all().map((one) => [pathOf(one.uri), one.getText()]));
-    const findings = await pipelineFindings(path, dirname(path), { texts, inert: true });
+    const findings = await pipelineFindings(path, dirname(path), {
+      ...{ texts, inert: true, env: this.env },
+    });
     // A text that has changed meanwhile is checked again.
     if (!newer.signal.aborted) this.#report(uri, path, findings);
   }

@@ -324,6 +324,34 @@ test('a changed server is used once it is accepted, and recorded as a change', a
   expect(changed.map(({ what }: { what: string }) => what)).toContain('server of acme');
 });
 
+test('a fork whose server the files describe otherwise by now lists that among its changes', async () => {
+  await using its = await providers({ user, reactions: [{ text: '1' }, { text: '2' }, { text: '3' }] });
+  await its.run({ provider: 'acme' });
+  const fork = async (runId: string) => {
+    const forked = await its.it.fork('r1', { at: 'a', before: true, runId });
+    expect(forked.code, forked.err).toBe(0);
+    return its.it.json(`.factory/runs/${runId}/manifest.json`).forked_from.changed;
+  };
+  expect(await fork('same')).toEqual([]);
+  its.write({ providers: { acme: { ...acme, headers: {}, models: ['large'] } } });
+  expect(await fork('other')).toEqual(['server of acme']);
+});
+
+test('validate and run warn of a provider that neither factory nor the user knows, and of no other', async () => {
+  const asked = (provider: string) => pipeline(`llm_provider=${provider}, llm_model=large`);
+  const files = { 'p.dot': asked('acme'), 'q.dot': asked('acne') };
+  await using its = await providers({ user, files });
+  const known = await its.it.verb(['validate', 'p.dot']);
+  expect(known.out + known.err).not.toContain('provider-unserved');
+  expect((await its.run()).err).not.toContain('provider-unserved');
+  const unknown = await its.it.verb(['validate', 'q.dot']);
+  expect(unknown.out + unknown.err).toMatch(/provider-unserved[\s\S]*write acme/);
+  // One without an address cannot be asked.
+  its.write({ providers: { acme: { models: ['large'] } } });
+  const bare = await its.it.verb(['validate', 'p.dot']);
+  expect(bare.out + bare.err).toContain('provider-unserved');
+});
+
 test('explain and doctor say which server is asked, and with which key', async () => {
   await using its = await providers({ user: { ...user, provider: 'acme' } });
   const node = await its.it.verb(['explain', 'a'], { pipeline: 'p.dot' });

@@ -17,6 +17,7 @@ import { stateAfter } from '../../run/visits.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { typesOfRun } from '../own-kinds.ts';
 import { storedGraphInPlace } from '../read-pipeline.ts';
+import { otherServers } from '../servers-asked.ts';
 import { textsNamed } from '../texts-named.ts';
 import type { Host, RunFlags } from '../types.ts';
 import { hashOfRecords, writeCopiedJournal } from './copied-journal.ts';
@@ -358,6 +359,7 @@ function changesOf(
     ['node types', hashes(old.node_types), hashes(now.node_types)],
     ['agent', old.agent.name, now.agent.name],
     ['script', old.agent.script?.sha256, now.agent.script?.sha256],
+    ['provider', old.agent.provider, now.agent.provider],
     ['model', old.agent.model, now.agent.model],
     ['effort', old.agent.effort, now.agent.effort],
     ['fidelity', old.agent.fidelity, now.agent.fidelity],
@@ -367,5 +369,6 @@ function changesOf(
   return [
     ...replaced,
     ...compared.flatMap(([what, was, is]) => (JSON.stringify(was) === JSON.stringify(is) ? [] : [what])),
+    ...otherServers(old, now).map((provider) => `server of ${provider}`),
   ];
 }

@@ -12,14 +12,16 @@ export const providerUnserved: Rule = {
   rule: 'A provider that nodes without `agent.backend` name is built in; another one needs an entry in your `factory.json`.',
   wrong: 'start; exit; a [label=a, llm_provider=acme]; start -> a -> exit',
   fix: 'another provider, an entry in `factory.json`, or `agent.backend=command` with a program for its models',
-  *check({ graph }) {
+  *check({ graph, options }) {
     const reported = new Set<string>();
     for (const node of graph.nodes.values()) {
       const provider = providerOf(node.settings);
       if (provider === '' || agentsForProvider(provider).length > 0 || backendOf(node) !== '') continue;
       if (reported.has(provider)) continue;
       reported.add(provider);
-      const meant = nearest(provider, servedProviders);
+      const own = options.providers?.() ?? [];
+      if (own.includes(provider)) continue;
+      const meant = nearest(provider, [...servedProviders, ...own]);
       yield finding(graph, providerUnserved, {
         message: `the provider "${provider}" is not built in: without an entry in your factory.json the run is refused`,
         span:
