@@ -32,6 +32,8 @@ export type MutationRule = (node: SyntaxNode) => readonly TextChange[];
 
 export interface LanguageTable {
   readonly grammar: GrammarName;
+  /** What begins a comment up to the end of its line. */
+  readonly comment: '//' | '#';
   /** What has no effect that a user can see, with everything in it: comments, types, imports, logs for debugging … */
   readonly isLeftOut: (node: SyntaxNode) => boolean;
   /** By the type of the node. */

@@ -18,6 +18,9 @@ if (n > 90) process.exit(3);
 console.log(n + 1);
 `;
 const sum = 'console.log(Number(process.argv[2]) + 1);\n';
+const whole = `import { readFileSync } from 'node:fs';
+if (readFileSync('add.mjs', 'utf8').trim() !== readFileSync('whole.txt', 'utf8')) process.exit(1);
+`;
 const asksSum = `${modes}${asks('node add.mjs 2', '3')}`;
 
 async function project(files: Readonly<Record<string, string>>): Promise<Home> {
@@ -132,7 +135,17 @@ test.for<[string, Readonly<Record<string, string>>, Flags, number, RegExp]>([
     { 's/a_scenario.sh': `${asksSum}[ "$(wc -l <add.mjs)" -eq 1 ] || exit 1\n` },
     {},
     1,
-    /strength undecided: the product passes, but not when add.mjs has one more empty line at the end: a_scenario.sh: exit/,
+    /strength undecided: the product passes, but not when add.mjs has one more comment at the end: a_scenario.sh: exit/,
+  ],
+  [
+    'the product notices any change but of white space at the end of its source',
+    {
+      'app/add.mjs': `${whole}${sum}`,
+      'app/whole.txt': `${whole}${sum}`.trim(),
+    },
+    {},
+    1,
+    /strength undecided: the product passes, but not when add.mjs has one more comment at the end: a_scenario.sh: exit/,
   ],
   [
     'the build notices that a file was touched',

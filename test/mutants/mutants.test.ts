@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'acorn';
 import { expect, test } from 'vitest';
-import { mutantLanguage } from '../../src/mutants/languages/index.ts';
+import { languageTables, mutantLanguage } from '../../src/mutants/languages/index.ts';
 import { mutantsOf, mutatedText } from '../../src/mutants/mutants.ts';
 import { parseSource } from '../../src/platform/grammars.ts';
 import { described, mutatedTexts } from './support.ts';
@@ -107,4 +107,21 @@ test('mutants of JavaScript parse for another parser, too', async () => {
       () => parse(mutatedText(text, mutant), { ecmaVersion: 'latest', sourceType: 'module' }),
       `${mutant.line} ${mutant.operator}`,
     ).not.toThrow();
+});
+
+test.for([
+  ['javascript', 'a.js', 'f(1);\n'],
+  ['typescript', 'a.ts', 'f(1);\n'],
+  ['tsx', 'a.tsx', 'f(1);\n'],
+  ['python', 'a.py', 'x = f(1)\nx = f(2)\n'],
+  ['go', 'a.go', 'package a\n\nvar x = 1\n'],
+  ['rust', 'a.rs', 'fn f() -> i32 { 1 }\n'],
+  ['java', 'A.java', 'class A { int a = 1; }\n'],
+  ['bash', 'a.sh', 'if f 1; then g; fi\n'],
+] as const)('a comment at the end of %s changes no mutant', async ([language, path, text]) => {
+  const placesIn = async (of: string) =>
+    (await mutantsOf({ path, text: of })).map(({ start, end, replacement }) => [start, end, replacement]);
+  const places = await placesIn(text);
+  expect(places.length).toBeGreaterThan(0);
+  expect(await placesIn(`${text}${languageTables[language].comment} - 1 < x && y;\n`)).toEqual(places);
 });

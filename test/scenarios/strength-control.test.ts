@@ -105,7 +105,7 @@ test.for<[string, Parameters<typeof opened>, RegExp]>([
   [
     'a judge that notices a changed file',
     [({ text }) => (text === original ? 'pass' : 'fail')],
-    /^the product passes, but not when a\.js has one more empty line at the end: judge: it says so; .*--build/,
+    /^the product passes, but not when a\.js has one more comment at the end: judge: it says so; .*--build/,
   ],
   [
     'a build that notices a changed file',

@@ -151,6 +151,7 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
 
 export const bash: LanguageTable = {
   grammar: 'bash',
+  comment: '#',
   isLeftOut,
   patternOf,
   rules: {

@@ -152,6 +152,7 @@ function packageOnly(_: string, text: string): string {
 
 export const goTable: LanguageTable = {
   grammar: 'go',
+  comment: '//',
   idle: packageOnly,
   isLeftOut,
   patternOf,

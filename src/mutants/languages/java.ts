@@ -149,6 +149,7 @@ function idleClass(path: string, text: string): string {
 
 export const java: LanguageTable = {
   grammar: 'java',
+  comment: '//',
   // Of an empty file javac makes no class, and leaves the one of before.
   emptied: '}',
   idle: idleClass,

@@ -245,6 +245,7 @@ const typedForms: Forms = {
 
 const tableOf = (grammar: GrammarName, { nothing, decisions, string, logic }: Forms): LanguageTable => ({
   grammar,
+  comment: '//',
   isLeftOut,
   patternOf,
   rules: {

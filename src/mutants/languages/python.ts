@@ -190,6 +190,7 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
 
 export const python: LanguageTable = {
   grammar: 'python',
+  comment: '#',
   isLeftOut,
   patternOf,
   rules: {

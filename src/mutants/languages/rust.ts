@@ -175,6 +175,7 @@ function patternOf(node: SyntaxNode): PatternText | undefined {
 
 export const rust: LanguageTable = {
   grammar: 'rust',
+  comment: '//',
   isLeftOut,
   patternOf,
   rules: {

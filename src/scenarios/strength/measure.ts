@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { countedItems, elapsedWords } from '../../core/amounts.ts';
 import type { StrengthMeasurement } from '../../core/records/strength.ts';
 import { sha256 } from '../../core/sha256.ts';
+import { languageTables } from '../../mutants/languages/index.ts';
 import { removeTree } from '../../platform/files/remove.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { makingFolder } from '../../platform/process/cleanup-registry.ts';
@@ -190,10 +191,18 @@ async function inRoom(
   );
 }
 
-/** The files that have mutants, each with one more line: a judge who notices this would notice any change. */
+/** The files that have mutants, each with one more comment: a judge who notices this would notice any change. Its text is
+ *  random: no product can expect it. */
 function touched({ mutants, texts }: SourceMutants): ReadonlyMap<string, string> {
-  const paths = new Set(mutants.map(({ path }) => path));
-  return new Map([...paths].map((path) => [path, `${texts.get(path) ?? ''}\n`]));
+  const languages = new Map(mutants.map(({ path, language }) => [path, language]));
+  const word = randomBytes(8).toString('hex');
+  return new Map(
+    [...languages].map(([path, language]) => {
+      const text = texts.get(path) ?? '';
+      const end = text === '' || text.endsWith('\n') ? '' : '\n';
+      return [path, `${text}${end}${languageTables[language].comment} ${word}\n`];
+    }),
+  );
 }
 
 function membersOf({ scenarios, tests }: StrengthOptions, source: ProductCopy | undefined) {

@@ -176,7 +176,7 @@ function noticed(touched: Variant, { why }: VariantTrouble): VariantTrouble {
   const what =
     paths.length === 1 ? `${names} has` : `its ${countedItems(paths.length, 'mutated file')} (${names}) have`;
   return {
-    why: `the product passes, but not when ${what} one more empty line at the end: ${why}; what notices that a file was changed at all notices every mutant: leave checks of formatting and comparisons of hashes out of --build, the scenarios and the tests`,
+    why: `the product passes, but not when ${what} one more comment at the end: ${why}; what notices that a file was changed at all notices every mutant: leave checks of formatting and comparisons of hashes out of --build, the scenarios and the tests`,
     isInfra: false,
   };
 }
