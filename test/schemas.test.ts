@@ -1,8 +1,10 @@
 /** `schemas/`, by a validator that is not the one of the sources. `npm run reference` writes the files. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
+import { readProjectFile } from '../src/app/project-file.ts';
 import { parsePrices } from '../src/core/budget/prices.ts';
 import { root } from './support/cli.ts';
 import { home } from './support/in-process.ts';
@@ -96,6 +98,14 @@ test.for<readonly [string, unknown, boolean]>([
     false,
   ],
   [
+    'project',
+    { $schema: 'x.json', nodes: ['./a.mjs'], providers: { a: { key: 'A_KEY', prices: { m: price } } } },
+    true,
+  ],
+  ['project', { providers: { a: { api: 'soap' } } }, false],
+  ['project', { providers: { 'A B': {} } }, false],
+  ['project', { provders: {} }, false],
+  [
     'routes',
     { $schema: 'x.json', format: 'factory-routes/1', routes: [{ name: 'a', way: 'start > end' }] },
     true,
@@ -113,6 +123,12 @@ test.for<readonly [string, unknown, boolean]>([
 test('a file that names its schema is read like one that does not', () => {
   const prices = { format: 'factory-prices/1', dated: '2026-01-31', note: '', models: { m: price } };
   expect(parsePrices('p.json', JSON.stringify({ $schema: 'x.json', ...prices }))).toEqual({ prices });
+  const project = join(mkdtempSync(join(tmpdir(), 'factory-schemas-')), 'factory.json');
+  writeFileSync(project, JSON.stringify({ $schema: 'x.json', provider: 'mistral' }));
+  expect(readProjectFile(project, 'project')).toMatchObject({ content: { provider: 'mistral' } });
+  writeFileSync(project, JSON.stringify({ nods: [] }));
+  const { found } = readProjectFile(project, 'project') as { found: readonly { fix: string }[] };
+  expect(found.map(({ fix }) => fix)).toEqual(['did you mean "nodes"?']);
 });
 
 test('the settings of a queue are valid as the command line writes them', async () => {

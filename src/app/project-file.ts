@@ -144,7 +144,8 @@ function wrongList({ code }: Issue, [key = '', ...rest]: readonly string[]): str
     : `"${key}" has an entry that is no ${entry}`;
 }
 
-const topKeys = (): readonly string[] => Object.keys(projectSchema().shape);
+const topKeys = (): readonly string[] =>
+  Object.keys(projectSchema().shape).filter((name) => !name.startsWith('$'));
 const providerKeys = ['base_url', 'key', 'api', 'headers', 'models', 'prices'];
 const inside = (path: readonly string[]): string => (path.length === 0 ? '' : ` in "${path.join('.')}"`);
 

@@ -9,6 +9,7 @@ import { writeProposalSchema } from '../../src/core/orders/proposal.ts';
 import { workOrderSchema, workPlanSchema } from '../../src/core/orders/work-order.ts';
 import { journalLineSchema } from '../../src/core/records/journal.ts';
 import { manifestSchema } from '../../src/core/records/manifest.ts';
+import { projectSchema } from '../../src/core/records/project.ts';
 import { runResultSchema } from '../../src/core/records/result.ts';
 import { queueSettingsSchema } from '../../src/core/settings/queue.ts';
 import { checkpointFileSchema } from '../../src/run/checkpoint.ts';
@@ -28,6 +29,11 @@ export const schemaFiles: Readonly<Record<string, SchemaFile>> = {
     schema: agentScriptSchema,
   },
   prices: { title: 'Prices of models (`--prices FILE`)', namesIt: true, schema: writtenPricesSchema },
+  project: {
+    title: '`factory.json` of a project, and your own',
+    namesIt: true,
+    schema: projectSchema,
+  },
   routes: { title: 'Ways of a pipeline (`NAME.routes.json`)', namesIt: true, schema: () => routesSchema },
   'auto-answers': {
     title: 'Answers at human gates (`--auto-answer FILE`)',

@@ -4,6 +4,7 @@ import { priceSchema } from '../budget/prices.ts';
 import { providerName, serverApis } from '../model-server.ts';
 import { once } from '../once.ts';
 import { secretsOf } from '../policy/secrets.ts';
+import { schemaOfFile } from './json-forms.ts';
 
 const addressProblem = 'is no http or https URL without user name and password';
 
@@ -31,26 +32,51 @@ const headersSchema = once(() =>
 
 const providerSchema = once(() =>
   z.strictObject({
-    base_url: z.string().refine(isAddress, addressProblem).exactOptional(),
+    base_url: z
+      .string()
+      .refine(isAddress, addressProblem)
+      .exactOptional()
+      .describe('The address; only in your own file'),
     key: z
       .string()
       .refine((name) => /^[A-Za-z_]\w*$/.test(name) && secretsOf({ name }).length === 0, {
         error: 'is not the name of a variable',
         params: { secret: true },
       })
-      .exactOptional(),
-    api: z.enum(serverApis).exactOptional(),
-    headers: headersSchema().exactOptional(),
-    models: z.array(z.string().trim().min(1, 'has an empty name')).min(1, 'is empty').exactOptional(),
-    prices: z.record(z.string().min(1), priceSchema()).exactOptional(),
+      .exactOptional()
+      .describe('Name of the variable that has the key; only in your own file'),
+    api: z.enum(serverApis).exactOptional().describe('Which API the server has'),
+    headers: headersSchema()
+      .exactOptional()
+      .describe('Sent with each request, variables replaced by their values; only in your own file'),
+    models: z
+      .array(z.string().trim().min(1, 'has an empty name'))
+      .min(1, 'is empty')
+      .exactOptional()
+      .describe('All models that it has; the first is asked where none is named'),
+    prices: z
+      .record(z.string().min(1), priceSchema())
+      .exactOptional()
+      .describe('USD per million tokens, by model'),
   }),
 );
 
 export const projectSchema = once(() =>
   z.strictObject({
-    nodes: z.array(z.string().trim().min(1, 'is no path')).exactOptional(),
-    setup: z.array(z.string().trim().min(1, 'is no command')).exactOptional(),
-    provider: z.string().regex(providerName, 'is not the name of a provider').exactOptional(),
+    $schema: schemaOfFile(),
+    nodes: z
+      .array(z.string().trim().min(1, 'is no path'))
+      .exactOptional()
+      .describe('Modules with own node types; only of a project'),
+    setup: z
+      .array(z.string().trim().min(1, 'is no command'))
+      .exactOptional()
+      .describe('Commands that make a workspace ready, such as `npm ci`; only of a project'),
+    provider: z
+      .string()
+      .regex(providerName, 'is not the name of a provider')
+      .exactOptional()
+      .describe('The provider of models where none is named'),
     providers: z
       .record(z.string().regex(providerName, 'is not the name of a provider'), providerSchema())
       .exactOptional(),
