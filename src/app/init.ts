@@ -32,6 +32,7 @@ export const templates = {
         to: 'pipelines/compile-and-build.dot',
         put: [['../examples/linkcheck/', '../']],
       },
+      { from: 'pipelines/ask.dot', to: 'pipelines/ask.dot', put: [['../examples/linkcheck/', '../']] },
       { from: 'prompts', to: 'prompts' },
       { from: 'examples/linkcheck/spec.md', to: 'spec.md' },
       { from: 'examples/linkcheck/scenarios', to: 'scenarios' },

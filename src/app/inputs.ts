@@ -211,6 +211,11 @@ export async function schemaOf(
 ): Promise<{ name: string; schema: JsonObject } | undefined> {
   if (reference === 'work-plan')
     return { name: reference, schema: (await import('../core/orders/work-order.ts')).workPlanSchema };
+  if (reference === 'spec-questions')
+    return {
+      name: reference,
+      schema: (await import('../core/orders/spec-questions.ts')).specQuestionsSchemaOf(),
+    };
   if (reference === 'proposal')
     return { name: reference, schema: (await import('../core/orders/proposal.ts')).proposalSchemaOf() };
   const text = files[reference];

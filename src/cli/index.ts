@@ -56,12 +56,21 @@ const runVerbs: readonly (Verb | Group)[] = [
     options: () => [
       ...runOptions(),
       runIdOption(),
+      option('--ask', 'ask a person first what the spec leaves open: at most five questions'),
       option('--allow-dirty', 'commit uncommitted changes of the workdir first'),
       settingOption('holdout_from'),
       settingOption('labels'),
       settingOption('name'),
     ],
     load: async () => (await import('./run.ts')).buildCommand,
+  },
+  {
+    usage: 'ask <spec>',
+    about: 'Ask what a spec leaves open: at most five questions; the answers are added to a copy',
+    examples: ['ask my-spec.md'],
+    exits: exitsOfRun,
+    options: () => [...runOptions(), runIdOption(), settingOption('labels'), settingOption('name')],
+    load: async () => (await import('./run.ts')).askCommand,
   },
   {
     usage: 'resume <run>',

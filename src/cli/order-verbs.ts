@@ -69,7 +69,7 @@ const strengthOptions = () => [
 export const orderVerbs: readonly Group[] = [
   {
     usage: 'plan <step>',
-    about: 'Compile a spec into work orders (steps: prompt, check, emit)',
+    about: 'Compile a spec into work orders (steps: ask, select, answers, prompt, check, emit)',
     examples: ['plan my-spec.md --outdir orders'],
     exits: {
       1: 'a file or directory is missing or in the way',

@@ -48,8 +48,18 @@ export async function runCommand(
 }
 
 /** `factory build SPEC`: the main job for a spec. */
-export const buildCommand = (spec: string, options: RunOptions, io: RunHost): Promise<VerbResult> =>
-  runCommand('compile-and-build', { ...options, var: { ...options.var, spec } }, io);
+export const buildCommand = (
+  spec: string,
+  { ask, ...options }: RunOptions & { readonly ask?: boolean },
+  io: RunHost,
+): Promise<VerbResult> => {
+  const asks = ask === true ? { ask: 'true' } : {};
+  return runCommand('compile-and-build', { ...options, var: { ...options.var, ...asks, spec } }, io);
+};
+
+/** `factory ask SPEC`: only asks what the spec leaves open. */
+export const askCommand = (spec: string, options: RunOptions, io: RunHost): Promise<VerbResult> =>
+  runCommand('ask', { ...options, var: { ...options.var, spec } }, io);
 
 /** Resumes a run by its id, with the pipeline that it was started from. */
 export async function resumeCommand(run: string, options: RunOptions, io: CliIo): Promise<VerbResult> {

@@ -43,9 +43,35 @@ export const planSteps: readonly Verb[] = [
       option('--repo <dir>', 'list the files of this directory instead of the workspace'),
       option('--model <name>', 'model, for the compile hash'),
       option('--effort <level>', 'reasoning effort, for the compile hash'),
+      option('--ask <word>', 'true: ask first what the spec leaves open (the label "ask")'),
       asObject(),
     ],
     async () => (await import('../planner/steps/prompt.ts')).planPrompt,
+  ),
+  step(
+    'ask',
+    'Write the prompt that asks a model what the spec leaves open',
+    () => [
+      option('--spec <file>', 'product spec').makeOptionMandatory(),
+      option(
+        '--template <file>',
+        'prompt template with {{PRODUCT_SPEC}} (default: the bundled questions.md)',
+      ),
+      asObject(),
+    ],
+    async () => (await import('../planner/steps/questions.ts')).planAsk,
+  ),
+  step(
+    'select',
+    `Select the questions that count in ${inWorkspace.planQuestions}: at most five, each about words of the spec`,
+    () => [option('--spec <file>', 'product spec').makeOptionMandatory(), asObject()],
+    async () => (await import('../planner/steps/questions.ts')).planSelect,
+  ),
+  step(
+    'answers',
+    `Keep the answers of the human gate, and add them to the spec in ${inWorkspace.planSpec}`,
+    () => [asObject()],
+    async () => (await import('../planner/steps/questions.ts')).planAnswers,
   ),
   step(
     'check',

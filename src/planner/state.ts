@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import type { JsonObject } from '../core/json.ts';
 import { once } from '../core/once.ts';
+import { specQuestionSchema } from '../core/orders/spec-questions.ts';
 import { inWorkspace } from '../core/records/layout.ts';
 import { type ToolState, toolState } from '../platform/tool-state.ts';
 
@@ -45,6 +46,20 @@ const planStateSchema = once(() =>
       .array(z.string())
       .exactOptional()
       .describe('After the orders are written: the original ids of removed orders'),
+    asked: z
+      .object({
+        spec_sha256: z.string().describe('Of the specification that was asked about'),
+        questions: z.array(specQuestionSchema()),
+        answered: z
+          .object({
+            answers: z.array(z.string().nullable()).describe('In order; null: the proposal was taken'),
+            by: z.string(),
+            at: z.string(),
+          })
+          .exactOptional(),
+      })
+      .exactOptional()
+      .describe('What the specification left open'),
   }),
 );
 export type PlanState = z.infer<ReturnType<typeof planStateSchema>>;

@@ -26,8 +26,8 @@ export function checkAnswers(runDir: string, records: readonly RunRecord[], foun
   for (const [id, record] of expected) checkAnswer(runDir, id, record, found);
   for (const name of asksIn(runDir, records) ? namesIn(layout(runDir).answers) : []) {
     if (/^\..*\.tmp$/.test(name)) continue;
-    // `NODE@VISIT.json` of a question, or with a hash an answer to an earlier text of it; the token of a notice is a dotfile.
-    const [, id = ''] = /^(\w+@\d+)(?:\.[0-9a-f]{12})?\.json$/.exec(name) ?? [];
+    // `NODE@VISIT.json` of a question (in a called pipeline `CALL.NODE@VISIT.json`), or with a hash an answer to an earlier text of it; the token of a notice is a dotfile.
+    const [, id = ''] = /^([\w.]+@\d+)(?:\.[0-9a-f]{12})?\.json$/.exec(name) ?? [];
     if (expected.has(id) || name.startsWith('.')) continue;
     if (id === '' || readAnswer(runDir, id) === 'unreadable')
       found.add('added', `answers/${name}`, 'it is not the answer to a question');

@@ -146,7 +146,10 @@ export const inWorkspace = {
   plan: '.factory/plan',
   planPrompt: '.factory/plan/prompt.md',
   planAnswer: '.factory/plan/answer.json',
+  /** With the answers to questions about it. */
   planSpec: '.factory/plan/spec.md',
+  questionsPrompt: '.factory/plan/questions.md',
+  planQuestions: '.factory/plan/questions.json',
   planOriginal: '.factory/plan/original-prompt.md',
   planChecked: '.factory/plan/plan.json',
   planNormalized: '.factory/plan/manifest_normalized.json',

@@ -317,7 +317,7 @@ export const codergenAttributes = {
   response_file: attr(path(), 'A file of the workspace for the answer; always in the write scope.'),
   response_schema: attr(
     text(),
-    'The JSON schema of the answer: `@file`, or `work-plan` or `proposal`; it is sent to the model.',
+    'The JSON schema of the answer: `@file`, or `work-plan`, `proposal` or `spec-questions`; it is sent to the model.',
   ),
   response_check: attr(
     word('strict', 'none'),

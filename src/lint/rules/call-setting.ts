@@ -13,7 +13,8 @@ export const callSetting: Rule = {
     if (options.isCalled !== true) return;
     for (const key of settingsOfRun) {
       const attribute = present(graph.attrs, key);
-      if (attribute === undefined) continue;
+      // It asks for nothing that the caller has not: a pipeline that is also run alone, without a folder.
+      if (attribute === undefined || (key === 'workdir' && attribute.value.text === 'none')) continue;
       yield finding(graph, callSetting, {
         message: `${attribute.written} has no effect while another pipeline calls this one: that of the run applies`,
         span: attribute.keySpan,

@@ -9,8 +9,9 @@ import { filesInside } from '../../platform/files/inside.ts';
 import { compileHash } from '../emit.ts';
 import { clearPlan, filesOf, readContext, readUserText } from '../files.ts';
 import { hasPlaceholder, planPromptText, readDoctrine, withDoctrine } from '../prompt.ts';
-import { type PlanState, unbegun, writePlanState } from '../state.ts';
+import { type PlanState, readPlanState, unbegun, writePlanState } from '../state.ts';
 import { type Ruled, refusedAnswer, textOf } from './answers.ts';
+import { isSpecClear, specAnswered } from './questions.ts';
 
 export type PlanPromptOptions = Ruled & {
   readonly spec: string;
@@ -18,6 +19,8 @@ export type PlanPromptOptions = Ruled & {
   readonly repo?: string | undefined;
   readonly model?: string | undefined;
   readonly effort?: string | undefined;
+  /** `true`: first a person is asked what the specification leaves open. */
+  readonly ask?: string | undefined;
 };
 
 /** Renders the planning prompt into the workspace and begins a plan there; whatever was left of an earlier plan is
@@ -37,28 +40,36 @@ export async function planPrompt(options: PlanPromptOptions, io: CommandIo): Pro
   const files = await filesOf(repo ?? io.cwd, io.env);
   if ('problem' in files) return refusedAnswer(files.problem);
 
+  const before = readPlanState(io) ?? unbegun(io.now());
+  if ('problem' in before) return refusedAnswer(before.problem);
+  const source = { path: options.spec, sha256: sha256(spec.bytes) };
+  if (options.ask === 'true' && !isSpecClear(before, source.sha256))
+    return yes('the specification is asked about first', { label: 'ask' });
+  const text = specAnswered(spec.text, before, source.sha256);
+
   const context = await readContext(io.env['FACTORY_CONTEXT']);
   const model = options.model || textOf(context['plan.model']);
   const effort = options.effort || textOf(context['plan.effort']);
   const state: PlanState = {
     ...unbegun(io.now()),
-    spec: { path: options.spec, sha256: sha256(spec.bytes) },
+    ...(before.asked === undefined ? {} : { asked: before.asked }),
+    spec: source,
     template: { path: options.template, sha256: sha256(template.bytes) },
     model,
     effort,
     compile_hash: compileHash({
-      spec: spec.bytes,
+      spec: Buffer.from(text),
       template: withDoctrine(template, doctrine.text),
       model,
       effort,
     }),
     repo,
   };
-  const basis = { spec: spec.text, files: files.list, doctrine: doctrine.text };
+  const basis = { spec: text, files: files.list, doctrine: doctrine.text };
   const prompt = planPromptText(template.text, basis);
   const workspace = filesInside(io.cwd);
   clearPlan(io.cwd);
-  await workspace.write(inWorkspace.planSpec, spec.text);
+  await workspace.write(inWorkspace.planSpec, text);
   await workspace.write(inWorkspace.planOriginal, prompt);
   await workspace.write(inWorkspace.planPrompt, prompt);
   await writePlanState(io, state);
