@@ -113,7 +113,7 @@ function answered(
   const price =
     usage?.input_tokens == null || usage.output_tokens === null
       ? 'tokens not counted'
-      : priceOf(prices, usage.model) === undefined
+      : priceOf(prices, usage.model, usage.provider) === undefined
         ? 'unknown'
         : 'known';
   const can = [

@@ -191,7 +191,7 @@ class CallLedger implements CostLedger {
     this.whole = withCall(this.whole, usage, cost, cut);
     put(this.nodes, node, withCall(this.of(node), usage, cost, cut));
     if (usd !== null || usage === null || usage.cost_usd !== null) return;
-    if (priceOf(this.prices, usage.model) === undefined) this.withoutPrice.add(usage.model);
+    if (priceOf(this.prices, usage.model, usage.provider) === undefined) this.withoutPrice.add(usage.model);
   }
 }
 

@@ -61,6 +61,7 @@ export const taskFor = ({ attributes = {}, ...more }: TaskText = {}): AgentTask 
 const never = (): AbortSignal => new AbortController().signal;
 
 const Usage = z.strictObject({
+  provider: z.string().optional(),
   model: z.string().min(1),
   input_tokens: z.int().nonnegative().nullable(),
   output_tokens: z.int().nonnegative().nullable(),

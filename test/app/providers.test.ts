@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { listPrices } from '../../src/core/budget/price-list.ts';
 import { house } from '../support/house.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
 
@@ -100,6 +101,26 @@ test('prices of a provider count for the limit on costs', async () => {
   await using its = await providers({ user, reactions: [{ text: 'Hello', usage }] });
   await its.run({ provider: 'acme' });
   expect(its.it.json('.factory/runs/r1/result.json').spent.cost_usd).toBe(3);
+});
+
+test('each provider has its own prices of a model with one name', async () => {
+  const usage = { input_tokens: 1_000_000, output_tokens: 0 };
+  const priced = (input: number) => ({ ...acme, prices: { 'gpt-5': { input, output: 0 } } });
+  const ask = (id: string, provider: string) =>
+    `${id} [prompt=x, llm_model="gpt-5", llm_provider=${provider}]`;
+  await using its = await providers({
+    user: { providers: { acme: priced(7), zeta: priced(100), local: { base_url: 'URL', api: 'chat' } } },
+    reactions: [1, 2, 3, 4].map(() => ({ text: 'x', usage })),
+    files: {
+      'p.dot': `digraph t { workdir="."; start [shape=Mdiamond]; done [shape=Msquare]
+        ${ask('a', 'acme')}; ${ask('b', 'zeta')}; ${ask('c', 'local')}; start -> a -> b -> c -> done }`,
+    },
+  });
+  const ran = await its.run();
+  expect(ran.code, ran.err).toBe(0);
+  const { spent } = its.it.json('.factory/runs/r1/result.json');
+  const [listed] = listPrices.filter(([model]) => model === 'gpt-5').map(([, input]) => input);
+  expect(spent).toMatchObject({ cost_usd: 107 + (listed ?? Number.NaN), unknown_cost: 0 });
 });
 
 test('a variable that a provider names is a secret to tools, whatever it is called', async () => {

@@ -94,16 +94,26 @@ const askBy = { responses: askResponses, chat: askChat, anthropic: askAnthropic 
 
 async function askOnce(api: SpokenApi, request: Request, deps: AskDeps): Promise<ModelResponse> {
   const { task, watch, refused, note, known } = deps;
-  const call = { watch, onText: task.onText, refused, passed: note };
-  for (;;) {
-    const got = await askBy[api](request, call);
+  const noted = (ended: ModelResponse): ModelResponse => {
+    const got = ofProvider(ended, request);
     note(got);
+    return got;
+  };
+  const call = { watch, onText: task.onText, refused, passed: noted };
+  for (;;) {
+    const got = noted(await askBy[api](request, call));
     if (got.kind !== 'trouble') learnedRefusals(known, request, refused, task);
     const sent = sentParts(api, request, refused);
     const part = got.kind === 'trouble' ? got.trouble.refuses?.find((one) => sent.has(one)) : undefined;
     if (part === undefined) return got;
     refused.add(part);
   }
+}
+
+/** An exchange whose usage says by whose prices it counts, where the server has some. */
+function ofProvider(ended: ModelResponse, { server: { provider, prices } }: Request): ModelResponse {
+  if (ended.usage === undefined || prices === undefined) return ended;
+  return { ...ended, usage: { ...ended.usage, provider } };
 }
 
 /** Why a call was stopped. */

@@ -36,9 +36,14 @@ export type Prices = {
   readonly dated: string;
   /** `bundled`, or the path of the file. */
   readonly from: string;
-  /** By lower-case model name. */
-  readonly models: ReadonlyMap<string, Price>;
+  /** By lower-case model name: bundled ones, and those of the file. */
+  readonly models: PriceTable;
+  /** What servers ask, by provider. */
+  readonly servers?: ReadonlyMap<string, PriceTable>;
+  /** Those of the file alone: they count before those of servers. */
+  readonly file?: PriceTable;
 };
+type PriceTable = ReadonlyMap<string, Price>;
 
 export const bundledPrices: Prices = {
   dated: listDate,
@@ -73,10 +78,11 @@ export function pricesOf({
   readonly agent?: { readonly servers?: Readonly<Record<string, { readonly prices?: ModelPrices }>> };
 }): Prices {
   const given = prices === undefined ? bundledPrices : pricesWith(prices.table, prices.path);
-  const ofServers = Object.values(agent?.servers ?? {}).flatMap(({ prices: own = {} }) => lowerCased(own));
-  if (ofServers.length === 0) return given;
-  const ofFile = lowerCased(prices?.table.models ?? {});
-  return { ...given, models: new Map([...given.models, ...ofServers, ...ofFile]) };
+  const servers = Object.entries(agent?.servers ?? {}).flatMap(([provider, { prices: own }]) =>
+    own === undefined ? [] : [[provider, new Map(lowerCased(own))] as const],
+  );
+  if (servers.length === 0) return given;
+  return { ...given, servers: new Map(servers), file: new Map(lowerCased(prices?.table.models ?? {})) };
 }
 
 type ModelPrices = Readonly<Record<string, Price>>;
@@ -84,16 +90,25 @@ const lowerCased = (prices: ModelPrices) =>
   Object.entries(prices).map(([model, price]): [string, Price] => [model.toLowerCase(), price]);
 
 /** The price of a model: by its exact name, else without a date or `latest` at the end, else without a provider prefix;
- *  undefined if the table has none. A longer name is another model. */
-export function priceOf(prices: Prices, model: string): Price | undefined {
+ *  undefined if the table has none. A longer name is another model. `provider`: whose server was asked, where that is known. */
+export function priceOf(prices: Prices, model: string, provider?: string): Price | undefined {
   const name = model.trim().toLowerCase();
   const bare = name.slice(name.lastIndexOf('/') + 1);
   const undated = (word: string) => word.replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '');
-  for (const word of [name, undated(name), bare, undated(bare)]) {
-    const price = prices.models.get(word);
-    if (price !== undefined) return price;
-  }
+  const tables = tablesFor(prices, provider);
+  for (const word of [name, undated(name), bare, undated(bare)])
+    for (const table of tables) {
+      const price = table.get(word);
+      if (price !== undefined) return price;
+    }
   return undefined;
+}
+
+/** In the order in which they count: what one server asks for a model says little about others that have one of that name. */
+function tablesFor({ models, servers, file }: Prices, provider = ''): readonly PriceTable[] {
+  const own = servers?.get(provider);
+  if (own === undefined) return [models, ...(servers?.values() ?? [])];
+  return [...(file === undefined ? [] : [file]), own, models];
 }
 
 /** Cost of a call in USD: as the agent reported it, else tokens times price; null if either is unknown. */
@@ -101,14 +116,16 @@ export function costOf(usage: Usage, prices: Prices): number | null {
   if (usage.incomplete === true) return null;
   if (usage.cost_usd !== null) return usage.cost_usd;
   const isKnown =
-    priceOf(prices, usage.model) !== undefined && usage.input_tokens !== null && usage.output_tokens !== null;
+    priceOf(prices, usage.model, usage.provider) !== undefined &&
+    usage.input_tokens !== null &&
+    usage.output_tokens !== null;
   return isKnown ? leastCostOf(usage, prices) : null;
 }
 
 /** A lower bound of the cost of a call in USD: unknown parts count as zero. */
 export function leastCostOf(usage: Usage, prices: Prices): number {
   if (usage.cost_usd !== null) return usage.cost_usd;
-  const price = priceOf(prices, usage.model);
+  const price = priceOf(prices, usage.model, usage.provider);
   if (price === undefined) return 0;
   const input = usage.input_tokens ?? 0;
   const cached = Math.min(usage.cached_input_tokens ?? 0, input);

@@ -26,6 +26,10 @@ export const usageSchema = once(() =>
       .literal(true)
       .exactOptional()
       .describe('A part of the call was not reported: the numbers are lower bounds'),
+    provider: z
+      .string()
+      .exactOptional()
+      .describe('Whose server the agent `openai` asked, if that has prices'),
     agent: z.string().exactOptional().describe('The agent that made the call, if the node has several'),
   }),
 );
@@ -100,9 +104,10 @@ export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
   const cached = both(a.cached_input_tokens, b.cached_input_tokens);
   const written = both(a.cache_write_tokens, b.cache_write_tokens);
   const reasoning = both(a.reasoning_tokens, b.reasoning_tokens);
-  const models = [...new Set([...a.model.split(', '), ...b.model.split(', ')])];
+  const isOfOne = a.provider === b.provider;
+  const models = [...a.model.split(', '), ...b.model.split(', ')];
   return {
-    model: models.join(', '),
+    model: (isOfOne ? [...new Set(models)] : models).join(', '),
     input_tokens: both(a.input_tokens, b.input_tokens),
     output_tokens: both(a.output_tokens, b.output_tokens),
     ...(cached === null ? {} : { cached_input_tokens: cached }),
@@ -110,6 +115,7 @@ export function sumOfUsages(a: Usage | undefined, b: Usage): Usage {
     ...(reasoning === null ? {} : { reasoning_tokens: reasoning }),
     cost_usd: a.cost_usd === null || b.cost_usd === null ? null : dollars(a.cost_usd + b.cost_usd),
     ...(known(a) && known(b) ? {} : { incomplete: true as const }),
+    ...(b.provider === undefined || !isOfOne ? {} : { provider: b.provider }),
     ...(b.agent === undefined ? {} : { agent: b.agent }),
   };
 }
