@@ -35,8 +35,9 @@ const judged = (more: object = {}, updates: object = {}) =>
     ...more,
   });
 
-/** What only a node that runs scenarios may report: here they answer with a file. */
-const scenarios = 'factory() { cat judge.json > $FACTORY_OUTPUT; exit 1; }; factory scenario run scenarios';
+/** What only a node that runs scenarios may report: in their place bash, which reads a file first (`BASH_ENV`), answers with another. */
+const scenarios = 'factory scenario run scenarios';
+const answering = 'factory() { cat judge.json > "$FACTORY_OUTPUT"; exit 1; }\n';
 
 /** `build.commits` and the head as the build's tools set them. */
 const pipeline = (
@@ -46,7 +47,7 @@ const pipeline = (
   workdir="w"
   start [shape=Mdiamond]
   next [shape=parallelogram, access="run", tool_command="factory order next"]
-  judge [shape=parallelogram, tool_command="${scenarios}"]
+  judge [shape=parallelogram, shell="bash", tool_command="${scenarios}"]
   weak [shape=Msquare, outcome=fail, label="The scenarios notice too little"]
   exit [shape=Msquare]
   start -> next
@@ -56,8 +57,8 @@ const pipeline = (
 }`;
 
 async function ran(json: string, dot = pipeline(), late = '{}') {
-  const files = { 'p.dot': dot, 'w/judge.json': json, 'w/late.json': late };
-  const it = await house(files, () => ({ FACTORY_SANDBOX: 'none' }));
+  const files = { 'p.dot': dot, 'w/judge.json': json, 'w/judge.sh': answering, 'w/late.json': late };
+  const it = await house(files, () => ({ FACTORY_SANDBOX: 'none', BASH_ENV: './judge.sh' }));
   const told = await it.run('p.dot', { runId: 'r', quiet: true });
   expect(told.code, told.err).toBe(1);
   return { ...it, told };

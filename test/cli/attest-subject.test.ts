@@ -18,8 +18,10 @@ const report = (total = 2) =>
       ...{ 'judge.passed': total, 'judge.total': total, 'judge.class': '', 'judge.status': 'pass' },
       ...{ 'judge.floor': 'held' },
     },
-  }).replaceAll('"', '\\"');
-const judge = `judge [shape=parallelogram, tool_command="factory() { printf '%s' '${report()}' > $FACTORY_OUTPUT; }; factory scenario run scenarios"]`;
+  });
+/** In place of the scenarios: what bash reads first (`BASH_ENV`). */
+const answering = `factory() { printf '%s' '${report()}' > "$FACTORY_OUTPUT"; }\n`;
+const judge = 'judge [shape=parallelogram, shell="bash", tool_command="factory scenario run scenarios"]';
 
 const plain = (nodes: string, way: string) => `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
   made [shape=parallelogram, tool_command="echo made > made.txt; echo log > skipped.log"]
@@ -36,26 +38,31 @@ const ignored = 'later [shape=parallelogram, tool_command="echo more > skipped.l
 
 let it: Ground;
 beforeAll(async () => {
-  it = await ground({
-    'sign.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    'work/.gitignore': '*.log\n',
-    'last.dot': plain('', 'start -> made -> judge -> exit'),
-    'ignored.dot': plain(ignored, 'start -> made -> judge -> later -> exit'),
-    'before.dot': plain(later, 'start -> made -> judge -> later -> exit'),
-    'early.dot': plain(
-      'early [shape=parallelogram, tool_command="test ! -e made.txt"]',
-      'start -> early -> made -> judge -> exit',
-    ),
-    'suite/a.sh': '# the suite\n',
-    'repo/scripts/scenarios/a.sh': '# committed\n',
-    'repo/.gitignore': '*.log\n',
-    'repo/kept.log': 'tracked, though ignored\n',
-    'built.dot': building('', 'proof -> judge [condition="outcome=success"]; judge -> exit'),
-    'uncommitted.dot': building(
-      later,
-      'proof -> later [condition="outcome=success"]; later -> judge; judge -> exit',
-    ),
-  });
+  it = await ground(
+    {
+      'sign.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      'work/.gitignore': '*.log\n',
+      'work/judge.sh': answering,
+      'repo/judge.sh': answering,
+      'last.dot': plain('', 'start -> made -> judge -> exit'),
+      'ignored.dot': plain(ignored, 'start -> made -> judge -> later -> exit'),
+      'before.dot': plain(later, 'start -> made -> judge -> later -> exit'),
+      'early.dot': plain(
+        'early [shape=parallelogram, tool_command="test ! -e made.txt"]',
+        'start -> early -> made -> judge -> exit',
+      ),
+      'suite/a.sh': '# the suite\n',
+      'repo/scripts/scenarios/a.sh': '# committed\n',
+      'repo/.gitignore': '*.log\n',
+      'repo/kept.log': 'tracked, though ignored\n',
+      'built.dot': building('', 'proof -> judge [condition="outcome=success"]; judge -> exit'),
+      'uncommitted.dot': building(
+        later,
+        'proof -> later [condition="outcome=success"]; later -> judge; judge -> exit',
+      ),
+    },
+    { BASH_ENV: './judge.sh' },
+  );
 }, 60_000);
 afterAll(() => it[Symbol.asyncDispose]());
 

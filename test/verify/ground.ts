@@ -58,10 +58,14 @@ export const files = {
 export type Ground = Awaited<ReturnType<typeof ground>>;
 
 /** A folder with these files; runs have no sandbox and a separate key store. */
-export async function ground(more: Readonly<Record<string, string>> = {}) {
+export async function ground(
+  more: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string>> = {},
+) {
   const it = await house({ ...files, ...more }, (path) => ({
     FACTORY_SANDBOX: 'none',
     FACTORY_KEYS: join(path, 'keys'),
+    ...env,
   }));
   const dir = (id: string) => join(it.path, '.factory/runs', id);
   const verify = (id: string, chain?: string) =>

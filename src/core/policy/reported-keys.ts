@@ -7,11 +7,14 @@ import { toolSeesHoldout } from '../settings/node.ts';
 
 type Reporter = { readonly keys: readonly string[]; readonly may: (node: Node) => boolean };
 
-/** Nothing that runs behind it in the same text could write another report. */
-const lastCommand = (words: string): RegExp =>
-  new RegExp(`\\bfactory["']?\\s+${words}(?:'[^']*'|"[^"]*"|\\\\\\n|[0-9]?>&|&>|[^;&\\n'"])*$`);
-const runsScenariosLast = lastCommand('scenario\\s+(?:run|selftest)\\b');
-const buildsLast = lastCommand('order\\s');
+/** The command alone, with variables and redirections: what runs before, behind or within it could write another report, or leave a
+ *  process that does. */
+const onlyCommand = (words: string): RegExp =>
+  new RegExp(
+    `^factory\\s+${words}(?:'[^']*'|"(?:[^"$\`]|\\$\\{?\\w)*"|\\$\\{?\\w|\\\\\\n|[0-9]?>&|&>|[^;&|$()\`\\n'"])*$`,
+  );
+const runsScenarios = onlyCommand('scenario\\s+(?:run|selftest)\\b');
+const builds = onlyCommand('order\\s');
 
 const commandOf = ({ settings }: Node): string => (settings.tool_command ?? '').trim();
 
@@ -29,14 +32,14 @@ const reporters: readonly Reporter[] = [
       'isolation',
       'strength',
     ].map((name) => `judge.${name}`),
-    may: (node) => runsScenariosLast.test(commandOf(node)) && toolSeesHoldout(node.settings),
+    may: (node) => runsScenarios.test(commandOf(node)) && toolSeesHoldout(node.settings),
   },
   {
     // What the build made and proved: of its steps, which have the records of the run.
     keys: ['commits', 'head', 'needed', 'proof', 'unchecked', 'unchanged', 'outdated'].map(
       (name) => `build.${name}`,
     ),
-    may: (node) => buildsLast.test(commandOf(node)) && node.settings.access !== undefined,
+    may: (node) => builds.test(commandOf(node)) && node.settings.access !== undefined,
   },
 ];
 const reporterOf = new Map(reporters.flatMap((one) => one.keys.map((key) => [key, one] as const)));
