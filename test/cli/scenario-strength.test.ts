@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandboxCapabilities } from '../../src/platform/sandbox/capabilities.ts';
+import { mostProcesses } from '../../src/scenarios/strength/limits.ts';
 import { cleanEnv, type Home, home } from '../support/cli.ts';
 import { onDisk } from '../support/temporary.ts';
 import { call, type Flags, type Told } from '../support/verb.ts';
@@ -213,9 +214,9 @@ test('interrupted, it prints the number so far', async () => {
   expect(told.out).toContain('interrupted: the same command continues');
 });
 
-const { bwrap } = await sandboxCapabilities(process.env);
+const ladder = await sandboxCapabilities(process.env);
 
-test.skipIf('missing' in bwrap)(
+test.skipIf('missing' in ladder.bwrap)(
   'in a sandbox: mutants that never end, delete or write elsewhere harm nothing, get no secret, and dependencies stay as they are',
   async () => {
     const dependencies = Object.fromEntries(
@@ -244,5 +245,24 @@ console.log(process.env.MY_TOKEN ?? n);
     expect(existsSync(outside)).toBe(false);
     expect(await it.list('app/node_modules/one')).toHaveLength(301);
     expect(await it.read('app/add.mjs')).toContain('n === 99');
+  },
+);
+
+test.runIf('argv' in ladder.bwrap && ladder.countsApart && (!ladder.root || ladder.crowds !== undefined))(
+  'in a sandbox a product gets so many processes, and runs after everything else',
+  async () => {
+    await using it = await project({
+      'app/many.mjs': `import { spawn } from 'node:child_process';
+import { getPriority } from 'node:os';
+const all = Array.from({ length: ${mostProcesses + 50} }, () => spawn('sleep', ['20']).on('error', () => {}));
+const started = all.filter(({ pid }) => pid !== undefined);
+console.log(getPriority(), started.length < ${mostProcesses} && started.length > 20);
+for (const one of started) one.kill('SIGKILL');
+`,
+      's/a_scenario.sh': `${modes}${asks('node many.mjs', '"19 true"')}`,
+    });
+    const flags = { isolation: 'required', jobs: 1, sample: 1 };
+    const { code, strength } = await json(it, flags, { FACTORY_SANDBOX: '' });
+    expect([code, strength.state, strength.why]).toEqual([0, 'measured', null]);
   },
 );

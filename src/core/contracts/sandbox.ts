@@ -16,6 +16,10 @@ export type Limits = {
   /** Whether the process limit was set explicitly: then a control group enforces it for root too, which costs each
    *  node milliseconds. */
   readonly processesConfigured?: boolean;
+  /** In place of `processes` where the kernel counts all processes of the user: there a low limit would hit others. */
+  readonly processesOfUser?: number | undefined;
+  /** Everything else on the machine runs first. */
+  readonly lastInTurn?: boolean;
   readonly fileSize?: number | undefined;
 };
 

@@ -1,6 +1,7 @@
 /** What this machine can enforce, tested once per process. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { release } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { isNoRoom, saysNoRoom } from '../process/spawn-error.ts';
 import { cgroupFolder } from './cgroup.ts';
@@ -18,6 +19,8 @@ export type SandboxCapabilities = {
   /** Process limits do not apply to root, except through a control group, created in this folder. */
   readonly root: boolean;
   readonly crowds: string | undefined;
+  /** Whether a process limit of bubblewrap's programs counts only them. */
+  readonly countsApart: boolean;
   /** The hard limits of this process: no node can get more. */
   readonly hard: { readonly memory: number; readonly processes: number; readonly fileSize: number };
 };
@@ -53,6 +56,7 @@ async function probeLowest(path: string): Promise<SandboxCapabilities> {
     prlimit: process.platform === 'linux' ? programOn('prlimit', path) : undefined,
     root: process.getuid?.() === 0,
     crowds: crowds(),
+    countsApart: false,
     hard: hardLimits(),
   };
 }
@@ -92,12 +96,41 @@ async function probe(path: string): Promise<SandboxCapabilities> {
   const hard = hardLimits();
   if (process.platform !== 'linux') {
     const missing = 'bubblewrap is a program for Linux';
-    return { bwrap: { missing }, unshare: undefined, prlimit: undefined, root, crowds: undefined, hard };
+    const none = { unshare: undefined, prlimit: undefined, crowds: undefined, countsApart: false };
+    return { bwrap: { missing }, ...none, root, hard };
   }
   const [bwrap, prlimit] = await Promise.all([probeBwrap(path), programOn('prlimit', path)]);
   // With bubblewrap no lower rung is used.
   const unshare = 'argv' in bwrap && bwrap.network ? undefined : await probeUnshare(path, root);
-  return { bwrap, unshare, prlimit, root, crowds: crowds(), hard };
+  return {
+    ...{ bwrap, unshare, prlimit, root, hard },
+    ...{ crowds: crowds(), countsApart: countsApart(bwrap, root) },
+  };
+}
+
+function countsApart(bwrap: SandboxCapabilities['bwrap'], root: boolean): boolean {
+  // The kernel does not limit its root; a control group does.
+  if (root && isKernelsRoot()) return true;
+  if ('missing' in bwrap || !countsByNamespace(release())) return false;
+  const [program, ...own] = bwrap.argv;
+  // Where bubblewrap has the rights of root anyway, it makes a user namespace only if it is asked to.
+  const isPrivileged = root || ((statSync(program, { throwIfNoEntry: false })?.mode ?? 0) & 0o4000) !== 0;
+  return !isPrivileged || own.includes('--unshare-user');
+}
+
+/** False for the root of a container that has other users. */
+function isKernelsRoot(): boolean {
+  try {
+    return /^\s*0\s+0\s/.test(readFileSync('/proc/self/uid_map', 'latin1'));
+  } catch {
+    return true;
+  }
+}
+
+/** Since Linux 5.14 a process limit that is set in a user namespace counts the processes in it. */
+export function countsByNamespace(release: string): boolean {
+  const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 5 || (major === 5 && minor >= 14);
 }
 
 /** Root can write files with modes like 0444, and its programs rely on that. Read-only mounts stay read-only, and

@@ -9,9 +9,11 @@ type Argv = readonly [string, ...string[]];
 export function limited(
   argv: Argv,
   limits: Limits,
-  ladder: Pick<SandboxCapabilities, 'prlimit' | 'hard'>,
+  ladder: Pick<SandboxCapabilities, 'prlimit' | 'hard' | 'countsApart'>,
 ): Argv {
-  const within = clamped(limits, ladder.hard);
+  const { processesOfUser = limits.processes } = limits;
+  const processes = ladder.countsApart ? limits.processes : processesOfUser;
+  const within = clamped({ ...limits, processes }, ladder.hard);
   const [program, flag, text, ...rest] = argv;
   if (program === 'sh' && flag === '-c' && text !== undefined)
     return ['sh', '-c', `${shellLimits(within)}${text}`, ...rest];
@@ -24,6 +26,11 @@ export function limited(
     ? argv
     : [ladder.prlimit, ...flags, '--', ...argv];
 }
+
+/** The argv of a program that everything else on the machine runs before. */
+export const lastInTurn = (argv: Argv, { lastInTurn: isLast }: Limits): Argv =>
+  // It is added to the priority of this process, whatever that is.
+  isLast === true ? ['nice', '-n', '39', ...argv] : argv;
 
 /** On the text's first line, so that the line numbers in the shell's messages stay correct. */
 function shellLimits({ fileSize, memory, processes }: Limits): string {

@@ -6,7 +6,7 @@ import { saysNoRoom, spawnError } from '../process/spawn-error.ts';
 import { bwrapArguments } from './bwrap.ts';
 import type { SandboxCapabilities } from './capabilities.ts';
 import { inCgroup, leaveCgroup, openCgroup } from './cgroup.ts';
-import { limited } from './limits.ts';
+import { lastInTurn, limited } from './limits.ts';
 import { relocatedRequest, relocationOf } from './relocate.ts';
 import { filterWords, openFilter } from './seccomp.ts';
 
@@ -42,7 +42,7 @@ async function runWithin(
       : outside;
   const limits = limited(request.argv, confinement.limits, ladder);
   const start = (argv: readonly [string, ...string[]]) =>
-    crowd === undefined ? argv : inCgroup(crowd, argv);
+    lastInTurn(crowd === undefined ? argv : inCgroup(crowd, argv), confinement.limits);
   switch (confinement.rung) {
     case 'group':
       return outer(request, limits, await spawn.run({ ...request, argv: start(limits) }));

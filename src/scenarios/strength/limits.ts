@@ -1,5 +1,6 @@
 /** Limits for mutants: they may start processes without end, fill the disk and delete what they can reach. */
 import { lstatSync, readdirSync, statfsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Confinement } from '../../core/contracts/sandbox.ts';
 import { defaultLimits } from '../../core/policy/confinement.ts';
@@ -13,8 +14,8 @@ const mostOfFile = 256 * mebibyte;
 const diskMargin = { bytes: 512 * mebibyte, files: 100_000 };
 /** Bytes; with less, programs fail for want of space. */
 const leastFree = 16 * mebibyte;
-/** Only root's are counted by sandbox; those of another user together with all that the user runs. */
-const mostProcesses = 1000;
+/** Of one sandbox, threads too. Compilers start some for each core. */
+export const mostProcesses = Math.max(200, 16 * availableParallelism());
 
 /** The same host without secrets; its sandboxes show nothing that can be written except the judgement's own folders. */
 export function limitedHost(host: PhaseHost): PhaseHost {
@@ -22,11 +23,11 @@ export function limitedHost(host: PhaseHost): PhaseHost {
   const { env } = environmentWithSecrets(host.env, { named: 'names' in named ? named.names : [] });
   const { sandbox } = host;
   if (sandbox === undefined) return { ...host, env };
-  const isRoot = process.getuid?.() === 0;
+  const { processes: processesOfUser } = defaultLimits;
   const limits = {
     ...defaultLimits,
-    fileSize: mostOfFile,
-    ...(isRoot ? { processes: mostProcesses, processesConfigured: true } : {}),
+    ...{ fileSize: mostOfFile, lastInTurn: true },
+    ...{ processes: mostProcesses, processesConfigured: true, processesOfUser },
   };
   const limited = (confinement: Confinement): Confinement => ({
     ...confinement,

@@ -6,7 +6,11 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Confinement } from '../../../src/core/contracts/sandbox.ts';
 import { realSpawn } from '../../../src/platform/process/spawn.ts';
-import { type SandboxCapabilities, sandboxCapabilities } from '../../../src/platform/sandbox/capabilities.ts';
+import {
+  countsByNamespace,
+  type SandboxCapabilities,
+  sandboxCapabilities,
+} from '../../../src/platform/sandbox/capabilities.ts';
 import { limited } from '../../../src/platform/sandbox/limits.ts';
 import { confining } from '../../../src/platform/sandbox/spawn.ts';
 import { onDisk } from '../../support/temporary.ts';
@@ -119,8 +123,9 @@ const bare = (scratch: string): Confinement => ({
 });
 
 const none = Number.POSITIVE_INFINITY;
-const at: Pick<SandboxCapabilities, 'prlimit' | 'hard'> = {
+const at: Pick<SandboxCapabilities, 'prlimit' | 'hard' | 'countsApart'> = {
   prlimit: '/usr/bin/prlimit',
+  countsApart: true,
   hard: { memory: none, processes: 100, fileSize: none },
 };
 
@@ -142,8 +147,31 @@ test.for([
   expect(limited([...argv] as [string, ...string[]], limits, at)).toEqual(within),
 );
 
+test.for([
+  [true, 20],
+  [false, 80],
+] as const)('where a process limit counts apart (%s) it is %i', ([countsApart, most]) => {
+  const limits = { processes: 20, processesOfUser: 80 };
+  const argv = limited(['node', 'x'], limits, { ...at, countsApart });
+  expect(argv).toEqual(['/usr/bin/prlimit', `--nproc=${most}`, '--', 'node', 'x']);
+});
+
+test.for([
+  ['5.13.0-52-generic', false],
+  ['5.14.0', true],
+  ['4.18.0-553.el8', false],
+  ['6.1.0-13-amd64', true],
+  ['', false],
+] as const)('Linux %s counts processes by namespace: %s', ([version, counts]) => {
+  expect(countsByNamespace(version)).toBe(counts);
+});
+
 test('where fewer processes are allowed than a stage may have, that holds and nothing is said of it', async () => {
-  const untold = { prlimit: undefined, hard: { memory: none, processes: none, fileSize: none } };
+  const untold = {
+    prlimit: undefined,
+    countsApart: true,
+    hard: { memory: none, processes: none, fileSize: none },
+  };
   const [, , text = ''] = limited(['sh', '-c', 'echo $?'], { processes: 8192 }, untold);
   const refusing = 'ulimit() { echo "ulimit: cannot modify limit: Operation not permitted" >&2; return 1; }';
   const ran = await promisify(execFile)('sh', ['-c', `${refusing}\n${text}`]);

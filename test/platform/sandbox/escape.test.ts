@@ -390,6 +390,12 @@ describe('limits hold on every rung', () => {
     expect(ran.said).not.toContain('too much');
   });
 
+  test.for(rungs)('of its turn: everything else runs first, on %s', async (rung) => {
+    const wanted = { limits: { lastInTurn: true } };
+    expect((await it.stage('nice', { rung, wanted })).said).toBe('19\n');
+    expect((await it.stage(['nice'], { rung, wanted })).said).toBe('19\n');
+  });
+
   test.runIf(ladder.crowds !== undefined).for(rungs)('of processes, for root too, on %s', async (rung) => {
     const wanted = { limits: { processes: 20 } };
     const bomb = 'n=0; while [ $n -lt 60 ]; do sleep 30 & n=$((n+1)); done; echo all';

@@ -49,6 +49,7 @@ test.for([
     prlimit: undefined,
     root: false,
     crowds: undefined,
+    countsApart: true,
     hard: { memory: 1e15, processes: 1e6, fileSize: 1e15 },
   };
   await using at = await temp();
