@@ -43,7 +43,7 @@ test('a failure of the product goes to the fix loop, and its fix is accepted', a
 describe('no fix is paid for', () => {
   // A fork keeps the scenarios of its run.
   const next = {
-    scenario: /^factory run p\.dot --workdir w /,
+    scenario: /^factory fork r1 --before judge --holdout DIR /,
     infra: / fork \S+ --at judge --before$/,
     config:
       / fork \S+ --at judge --before --pipeline p\.dot # after fixing judge in p\.dot, or what it runs$/,
