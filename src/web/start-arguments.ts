@@ -8,13 +8,21 @@ import type { StartBody } from './start-contract.ts';
 export function settingsGiven(
   body: Pick<StartBody, 'limits'> & { readonly [K in PlainSetting]?: string },
 ): readonly (readonly [SettingName, string | number])[] {
-  const { name, agent, model, effort, fidelity, sandbox, holdout_from, limits } = body;
-  const all = { name, agent, model, effort, fidelity, sandbox, holdout_from, ...limits };
+  const { name, agent, provider, model, effort, fidelity, sandbox, holdout_from, limits } = body;
+  const all = { name, agent, provider, model, effort, fidelity, sandbox, holdout_from, ...limits };
   return Object.entries(all).flatMap(([key, value]) =>
     value === undefined ? [] : [[key as SettingName, value] as const],
   );
 }
-type PlainSetting = 'name' | 'agent' | 'model' | 'effort' | 'fidelity' | 'sandbox' | 'holdout_from';
+type PlainSetting =
+  | 'name'
+  | 'agent'
+  | 'provider'
+  | 'model'
+  | 'effort'
+  | 'fidelity'
+  | 'sandbox'
+  | 'holdout_from';
 
 /** `texts`: the files of the texts, by variable. */
 export const startArguments = (

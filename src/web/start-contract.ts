@@ -48,6 +48,7 @@ export const limitsSchema = once(() =>
 const plainSettings = () => ({
   name: settingSchema('name', flagText()),
   agent: settingSchema('agent', flagText()),
+  provider: settingSchema('provider', flagText()),
   model: settingSchema('model', flagText()),
   effort: settingSchema('effort', flagText()),
   fidelity: settingSchema('fidelity', flagText()),

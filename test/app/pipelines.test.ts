@@ -42,6 +42,7 @@ test('the list has the variables of each, and no bundled pipeline that a file hi
     'pipelines/hello.dot folder true',
     'pipelines/sp äce v1.2.dot folder true',
     'approve bundled true',
+    'ask bundled true',
     'build bundled true',
     'compile-and-build bundled true',
     'compile bundled true',

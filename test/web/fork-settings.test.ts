@@ -19,6 +19,7 @@ test.for([
     'a.codex.env_keys',
     'a.command.env_keys',
   ],
+  ...['a.acp.home', 'a.acp.permissions', 'a.acp.env_keys'],
   ...['a.command.home', 'a.codex.path', 'a.codex.add_dirs', 'a.codex.sandbox', 'a.codex.dangerous_bypass'],
   ...['a.codex.config_overrides', 'a.claude.args', 'a.claude.settings', 'a.claude.permission_mode'],
   ...['a.type', 'a.node_type', 'a.shape', 'a.sets_plan', 'a.verification.may_change', 'a.response_schema'],

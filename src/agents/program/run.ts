@@ -218,8 +218,12 @@ function linger(clock: Clock, launch: Launch): { readonly enough: AbortSignal; h
   };
 }
 
-/** A program that had finished when it was ended, for whatever it did then, has exited: its answer counts. */
+/** A program that had finished when it was ended, for whatever it did then, has exited: its answer counts; one that was stopped
+ *  has not. */
 function exitOf(exit: Exit, launch: Launch, signal: AbortSignal): Exit {
+  // One that is asked to stop may do so by itself, before it is ended.
+  const stopsItself = launch.talk !== undefined && exit.kind === 'exited' && launch.finished?.() !== true;
+  if (stopsItself && signal.aborted) return { kind: 'cancelled' };
   const wasEnded = exit.kind === 'timed_out' || exit.kind === 'cancelled';
   return wasEnded && !signal.aborted && launch.finished?.() === true ? { kind: 'exited', code: 0 } : exit;
 }
