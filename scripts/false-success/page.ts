@@ -83,7 +83,7 @@ const rateText = ({ wrong, of, below }: KindRate): string =>
 const suiteSection = (suites: readonly SuiteStrength[]): string =>
   suites.length === 0
     ? ''
-    : `## What judges the under-built products
+    : `## The suites that judge the under-built products
 
 The products are those of four short specifications in \`test/false-success/products\`, each wrong in one place; their visible tests
 pass. The usual scenarios ask for the main cases and some errors. The strong ones ask for each sentence of the specification, at its
