@@ -57,7 +57,7 @@ function chosenFor(request: AgentRequest): { readonly plan: AgentPlan } | AgentP
   );
 }
 
-/** Whether only the agent `openai` asks the models of a provider, at its server: with another key it asks nobody. */
+/** Whether only the agent `openai` asks the models of a provider, at its server: with another key it does not ask them. */
 const isOnlyItsOwn = (asks: AgentRequest['asks']): boolean =>
   asks !== undefined && asks.name !== 'openai' && (asks.name !== 'anthropic' || !asks.ofNode);
 

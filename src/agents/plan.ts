@@ -16,7 +16,7 @@ export type AgentRequest = {
   readonly provider?: string;
   /** What the node's model begins with where it names no provider; empty for nothing. */
   readonly prefix?: string;
-  /** The provider of nodes that name none, and who says so: `--provider`, a variable, a file. */
+  /** The provider of nodes that name none, and what sets it: `--provider`, a variable, a file. */
   readonly runProvider?: { readonly name: string; readonly by: string } | undefined;
   /** Default: the built-in ones. */
   readonly servers?: ModelServers;
