@@ -28,19 +28,6 @@ export async function pullState(client: GitHub, name: RepositoryName, number: nu
   return read.data;
 }
 
-/** Number of the open pull request of a branch; `head` is `OWNER:BRANCH`. */
-export async function openPullNumber(
-  client: GitHub,
-  name: RepositoryName,
-  head: string,
-): Promise<number | undefined> {
-  const query = new URLSearchParams({ state: 'open', head, per_page: '100' });
-  const path = `${repositoryPath(name)}/pulls?${query}`;
-  const read = z.array(z.object({ number: z.int() })).safeParse(await client.pages(path));
-  if (!read.success) throw notTheApi(`GET ${path}`);
-  return read.data[0]?.number;
-}
-
 /** `comment`: below the description; `review`: the text of a review; `thread`: on a line of a file. */
 export type PullText = EditedText & {
   readonly kind: 'comment' | 'review' | 'thread';

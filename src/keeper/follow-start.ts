@@ -2,8 +2,10 @@
 import { join } from 'node:path';
 import { readActs } from '../app/acts.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { firstRemote } from '../git/push.ts';
 import type { GitHub } from '../github/client.ts';
-import { openPullNumber, pullState } from '../github/pull-state.ts';
+import { pullState } from '../github/pull-state.ts';
+import { openPullOf } from '../github/pulls.ts';
 import { repositoryFacts } from '../github/repository-facts.ts';
 import {
   type RepositoryName,
@@ -38,13 +40,13 @@ export async function openFollow(
       `run ${named.id} has no branch that was delivered`,
       `factory pr ${named.id} opens its pull request`,
     );
-  const place = repo === undefined ? await remoteOf(delivery.to, host) : repositoryNamed(repo);
+  const place = repo === undefined ? await placeOf(delivery.to, host) : repositoryNamed(repo);
   const asked = named.name ?? place;
   if (asked === undefined)
     return no('its remote names no repository of GitHub', 'name it: --repo OWNER/REPO');
   const { name } = await repositoryFacts(client, asked);
   const head = repo === undefined && place !== undefined ? place : name;
-  const number = named.number ?? (await openPullNumber(client, name, `${head.owner}:${delivery.branch}`));
+  const number = named.number ?? (await openPullOf(client, name, `${head.owner}:${delivery.branch}`))?.number;
   if (number === undefined)
     return no(
       `${repositoryText(name)} has no open pull request of the branch ${delivery.branch}`,
@@ -89,10 +91,7 @@ async function deliveryOf(runDir: string) {
   return act && { to: text(act['to']), branch: text(act['branch']), head: text(act['head']) };
 }
 
-async function remoteOf(source: string, { env }: FollowHost): Promise<RepositoryName | undefined> {
-  const git = sourceGit(source, env);
-  const listed = await git.run(['remote']);
-  const remote = listed.ok ? (listed.text.split('\n')[0] ?? '') : '';
-  const found = remote === '' ? undefined : await git.run(['remote', 'get-url', '--push', '--', remote]);
-  return found?.ok === true ? remotePlace(found.text) : undefined;
+async function placeOf(source: string, { env }: FollowHost): Promise<RepositoryName | undefined> {
+  const remote = await firstRemote(sourceGit(source, env));
+  return remote && remotePlace(remote.address);
 }
