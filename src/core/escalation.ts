@@ -1,6 +1,8 @@
 /** Chooses one of several models: the next one after each product failure. */
 import type { Node } from './graph.ts';
+import { own } from './json.ts';
 import type { Context } from './outcome.ts';
+import type { RunState } from './records/checkpoint.ts';
 import { escalationKey } from './records/layout.ts';
 
 /** The models of `llm_model="small,large"`; empty for a node with one model or none. */
@@ -32,3 +34,25 @@ export function escalationAt(
   if (visits === 0 || failure === null) return 0;
   return failure.class === 'product' ? before + 1 : before;
 }
+
+/** Counts the product failures by which a node's model is chosen. The count is in the context, so that it survives a resume. */
+const counted = (state: RunState, node: Node): number => {
+  const value = own(state.context, escalationKey(node.id));
+  return typeof value === 'number' ? value : 0;
+};
+
+const counting = (state: RunState, node: Node, failures: number): RunState => ({
+  ...state,
+  context: { ...state.context, [escalationKey(node.id)]: failures },
+});
+
+/** The state at the start of an execution; unchanged for a node without a list of models. */
+export function escalated(state: RunState, node: Node): RunState {
+  if (modelsOf(node).length < 2) return state;
+  const visits = own(state.visits, node.id) ?? 0;
+  return counting(state, node, escalationAt(counted(state, node), visits, state.last_failure));
+}
+
+/** Counts one more failure of class `product` before a retry. */
+export const oneMore = (state: RunState, node: Node): RunState =>
+  modelsOf(node).length < 2 ? state : counting(state, node, counted(state, node) + 1);

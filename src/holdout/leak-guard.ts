@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Node } from '../core/graph.ts';
+import { leakReason } from '../core/leak-reason.ts';
 import { type Context, type Outcome, reasonOf } from '../core/outcome.ts';
 import { leftOut, withoutSealed } from '../core/policy/visible-failure.ts';
 import type { Manifest, SealedFile } from '../core/records/manifest.ts';
@@ -115,7 +116,7 @@ class CanaryGuard implements LeakGuard {
 
   async #leakIn(where: string, text: string | Buffer): Promise<string | undefined> {
     const [seen] = (await this.#canaries()).find(text);
-    return seen === undefined ? undefined : leakMessage(where, seen);
+    return seen === undefined ? undefined : leakReason(where, seen.line);
   }
 
   async #leakInAnswer({ node, nodeDir, outcome, thread }: FinishedAttempt): Promise<string | undefined> {
@@ -150,7 +151,7 @@ class CanaryGuard implements LeakGuard {
       const earlier = seen.length === 0 ? [] : await this.#seenIn(before.tree.get(path)?.hash);
       const [fresh] = newSightings(seen, earlier);
       const line = fresh === undefined || fresh.at === 0 ? '' : `:${fresh.at}`;
-      if (fresh !== undefined) return leakMessage(`${path}${line}, written by node "${node.id}",`, fresh);
+      if (fresh !== undefined) return leakReason(`${path}${line}, written by node "${node.id}",`, fresh.line);
     }
     return undefined;
   }
@@ -176,9 +177,6 @@ function lastLineOf(seen: Sighting, lines: readonly string[], canaries: Canaries
     last++;
   return last;
 }
-
-const leakMessage = (where: string, seen: Sighting): string =>
-  `holdout_leak: ${where} shows line ${seen.line} of a sealed file`;
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;

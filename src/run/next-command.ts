@@ -1,7 +1,8 @@
 /** Which runs need attention, and the command to run next after a run. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { type NextAction, nextActions, type StoodRun } from '../core/next-actions.ts';
+import type { NextAction, StoodRun } from '../core/action-commands.ts';
+import { nextActions } from '../core/next-actions.ts';
 import type { FailureClass } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { EndCause } from '../core/records/checkpoint.ts';

@@ -3,6 +3,7 @@ import { agentsAsked } from '../core/agent-words.ts';
 import { nothingSpent } from '../core/budget/usage.ts';
 import type { RunEnd } from '../core/decision.ts';
 import { openQuestions } from '../core/fork.ts';
+import { isLeakReason } from '../core/leak-reason.ts';
 import { isPaused } from '../core/outcome.ts';
 import { overriddenIn, statusAtEnd } from '../core/overridden.ts';
 import { reportedValue } from '../core/policy/reported-keys.ts';
@@ -135,7 +136,7 @@ const proofIn = (value: unknown): RunResult['proof'] =>
 
 /** The final failure. A node that leaked a holdout has no outcome, so the state has the failure before it. */
 const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' | 'model'> | null =>
-  ending.exitNode === null && ending.reason.startsWith('holdout_leak: ') && state.next_node !== null
+  ending.exitNode === null && isLeakReason(ending.reason) && state.next_node !== null
     ? { node: state.next_node, class: 'guardrail', model: null }
     : state.last_failure;
 

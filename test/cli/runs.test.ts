@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { countOf, hasRunSince } from '../../src/cli/runs.ts';
-import { nextActions, type StoodRun } from '../../src/core/next-actions.ts';
+import type { StoodRun } from '../../src/core/action-commands.ts';
+import { nextActions } from '../../src/core/next-actions.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { packageRoot } from '../../src/platform/package.ts';
 import { editedFile, firstCommand, needsAttention } from '../../src/run/next-command.ts';

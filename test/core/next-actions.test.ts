@@ -1,8 +1,9 @@
 /** Every way a run can end has a next step that does not lead back to the same end. The lists of words are those of the engine: a new way
  *  to end has no row, and fails a test. */
 import { describe, expect, test } from 'vitest';
+import type { StoodRun } from '../../src/core/action-commands.ts';
 import { gatesAfter, gatesBefore } from '../../src/core/gates.ts';
-import { nextActions, type StoodRun } from '../../src/core/next-actions.ts';
+import { nextActions } from '../../src/core/next-actions.ts';
 import { type FailureClass, failureClasses, pausedWords } from '../../src/core/outcome.ts';
 import type { EndCause } from '../../src/core/records/checkpoint.ts';
 import { type LimitName, limitNames } from '../../src/core/settings/limits.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { capHit, raisedLimit, spendHit } from '../../src/core/budget/limits.ts';
 import { nothingSpent } from '../../src/core/budget/usage.ts';
-import { truthGate, unfixableSource } from '../../src/core/gates.ts';
+import { truthGate } from '../../src/core/gates.ts';
 import { type Attribution, failed, succeeded } from '../../src/core/outcome.ts';
 import type { LastFailure } from '../../src/core/records/checkpoint.ts';
+import { unfixableSource } from '../../src/core/unfixable.ts';
 import { graphOf } from '../support/graph.ts';
 
 describe('caps', () => {

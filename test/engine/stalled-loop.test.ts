@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loopStopped } from '../../src/core/gates.ts';
 import { loopOf } from '../../src/core/loop-nodes.ts';
 import { failed, type Outcome, type RepeatedFailure, succeeded } from '../../src/core/outcome.ts';
+import { loopStopped } from '../../src/core/stalled-loop.ts';
 import { repeatedFailure } from '../../src/engine/stalled-loop.ts';
 import type { Entry, Snapshot } from '../../src/workspace/snapshot.ts';
 import { temp } from '../platform/temp.ts';

@@ -1,6 +1,6 @@
 /** The card of a run that needs attention: what failed, where, and what to do. The page, `why`, the end of a run and the notice draw it. */
 import * as z from 'zod';
-import { actionKinds } from '../../core/next-actions.ts';
+import { actionKinds } from '../../core/action-commands.ts';
 import { once } from '../../core/once.ts';
 
 const failureExcerptSchema = once(() =>

@@ -1,7 +1,8 @@
 /** Reads the card of a run that needs attention. */
 import { isAbsolute, relative } from 'node:path';
+import type { NextAction } from '../../core/action-commands.ts';
 import { type Graph, graphWith, nodeOf } from '../../core/graph.ts';
-import { failedNodeOf, type NextAction } from '../../core/next-actions.ts';
+import { failedNodeOf } from '../../core/leak-reason.ts';
 import { once } from '../../core/once.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import type { VisitRecord } from '../../core/records/visit.ts';

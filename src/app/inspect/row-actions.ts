@@ -1,5 +1,6 @@
 /** What a row of a list says of the next thing to do. */
-import { failedNodeOf, type NextAction } from '../../core/next-actions.ts';
+import type { NextAction } from '../../core/action-commands.ts';
+import { failedNodeOf } from '../../core/leak-reason.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
 import { agentBefore } from '../../run/agent-before.ts';
 import { actionsFor, deliveryOf, editedFile, firstCommand } from '../../run/next-command.ts';

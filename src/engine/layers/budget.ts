@@ -1,6 +1,6 @@
 /** Limits on time, money and tokens, of the node and of the run: checked before each model call and shared with nested runs. */
 import { capHit, keptOf, ofRun, spendHit } from '../../core/budget/limits.ts';
-import { isGate } from '../../core/gates.ts';
+import { isGate } from '../../core/goal-gates.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { own } from '../../core/json.ts';
 import type { Caps } from '../../core/settings/limits.ts';

@@ -1,5 +1,6 @@
 /** Attempts at a node, with waits between them, until one is final. */
 import { sumOfUsages } from '../../core/budget/usage.ts';
+import { escalated, oneMore } from '../../core/escalation.ts';
 import { isAgentType, waitType } from '../../core/graph.ts';
 import { isHumanGate } from '../../core/human-gate.ts';
 import { own } from '../../core/json.ts';
@@ -17,7 +18,6 @@ import {
   withWait,
 } from '../../core/retry.ts';
 import { sourceOf } from '../../core/settings/typing.ts';
-import { escalated, oneMore } from '../../core/step.ts';
 import { removeNow } from '../../platform/files/write.ts';
 import { attemptContext } from '../node-context.ts';
 import { type Executed, type Layer, type LayerContext, LimitReached } from './layer.ts';

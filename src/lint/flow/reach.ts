@@ -1,6 +1,6 @@
 /** The possible paths of runs through a graph: every reachable node, and every way to leave it. */
 import { regionsAround } from '../../core/branches.ts';
-import { isGate, retryTarget } from '../../core/gates.ts';
+import { isGate, retryTarget } from '../../core/goal-gates.ts';
 import { type Edge, fanOutType, type Graph, type Node } from '../../core/graph.ts';
 import { joinOutcomes, withJoinFailure } from '../../core/join-outcomes.ts';
 import { anyOutcome, type PossibleOutcome, plainSuccess } from '../../core/possible-outcomes.ts';

@@ -1,6 +1,6 @@
 /** A goal gate in a branch sends back within it; none outside sends into it. */
 import { branchAt } from '../../core/branches.ts';
-import { retryTarget } from '../../core/gates.ts';
+import { retryTarget } from '../../core/goal-gates.ts';
 import type { Graph, Node } from '../../core/graph.ts';
 import { type Attribute, present } from '../../core/settings/types.ts';
 import { finding, type Rule } from '../rule.ts';

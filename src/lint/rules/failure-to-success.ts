@@ -3,7 +3,7 @@
  *  On the way a failure is settled if the node itself succeeds later, a verification passes, or the node that checks the
  *  loop of the failed one succeeds. No run succeeds after an unmet goal gate. */
 import { regionJoinedAt } from '../../core/branches.ts';
-import { isGate } from '../../core/gates.ts';
+import { isGate } from '../../core/goal-gates.ts';
 import {
   type Flow,
   type FlowPlace,

@@ -1,5 +1,5 @@
 /** Every goal gate has a retry target for runs in which it is unmet. */
-import { isGate } from '../../core/gates.ts';
+import { isGate } from '../../core/goal-gates.ts';
 import { finding, type Rule } from '../rule.ts';
 
 export const gateWithoutRetry: Rule = {

@@ -1,6 +1,6 @@
 /** A tool whose outcome decides fails when any of its commands does. */
 
-import { isGate } from '../../core/gates.ts';
+import { isGate } from '../../core/goal-gates.ts';
 import type { Node } from '../../core/graph.ts';
 import { type Masked, maskedCommand, shellOptions } from '../../core/policy/masked-failure.ts';
 import type { Finding } from '../../core/settings/repair.ts';

@@ -1,5 +1,5 @@
 /** An agent whose outcome decides is asked for it. */
-import { isGate } from '../../core/gates.ts';
+import { isGate } from '../../core/goal-gates.ts';
 import type { Node } from '../../core/graph.ts';
 import { agentNodes } from '../../core/pipeline.ts';
 import { testsOutcome } from '../../core/routing.ts';

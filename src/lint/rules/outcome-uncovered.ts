@@ -1,6 +1,6 @@
 /** Every usual outcome of a node is taken by some edge. */
 import { branchAt } from '../../core/branches.ts';
-import { retryTarget } from '../../core/gates.ts';
+import { retryTarget } from '../../core/goal-gates.ts';
 import { fanOutType } from '../../core/graph.ts';
 import { type Finding, newEdge, type Repair } from '../../core/settings/repair.ts';
 import { type Flow, type FlowPlace, flowOf, type Move, missesGate, pathTo } from '../flow/reach.ts';

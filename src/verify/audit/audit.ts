@@ -1,6 +1,7 @@
 /** Searches a run for holdout leaks and for changes of tests and of the files that run them. Needs no network and does
  *  not change the run. */
 import { type Graph, isAgentType } from '../../core/graph.ts';
+import { leakIn } from '../../core/leak-reason.ts';
 import type { AuditFinding, AuditReport } from '../../core/records/audit.ts';
 import type { Exchange } from '../../core/records/exchange.ts';
 import type { JournalLine } from '../../core/records/journal.ts';
@@ -225,10 +226,10 @@ class Auditor {
       if (line.type === 'Began') began = line;
       const { node = null, visit = null } = began ?? {};
       const reason = line.type === 'Stopped' ? (line.ended?.reason ?? '') : '';
-      const leak = /^holdout_leak: (.*) shows line (\d+) of a sealed file$/s.exec(reason);
+      const leak = leakIn(reason);
       const known = (one: AuditFinding) =>
         one.code.startsWith('holdout-') && one.node === node && one.visit === visit;
-      if (leak === null || this.findings.some(known)) continue;
+      if (leak === undefined || this.findings.some(known)) continue;
       last = {
         code: 'holdout-canary',
         severity: 'error',
@@ -238,7 +239,7 @@ class Auditor {
         where: 'journal.jsonl',
         path: null,
         line: null,
-        message: `failed the run: ${leak[1]} showed line ${leak[2]} of a sealed file; the changes of the node were undone`,
+        message: `failed the run: ${leak.where} showed line ${leak.line} of a sealed file; the changes of the node were undone`,
         fix: leakFix,
       };
     }
