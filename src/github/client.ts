@@ -4,7 +4,7 @@ import { shortText } from '../core/diagnostic.ts';
 import { isObject, mostGivenLevels, parseJson } from '../core/json.ts';
 import type { HttpAnswer, HttpSend } from '../platform/http.ts';
 import { GitHubError, type GitHubTrouble } from './error.ts';
-import { limitedUntil } from './limit.ts';
+import { limitedUntil, queryLimitedUntil } from './limit.ts';
 import type { GitHubServer } from './server.ts';
 
 export type GitHubHost = {
@@ -53,10 +53,10 @@ export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
   const urlOf = (path: string): string => (path.startsWith('/') ? `${server.api}${path}` : path);
   const sent = (request: Sent) => sendOnce(server, host, request);
   const pause = (attempt: number) => host.clock.sleep(1000 * 2 ** attempt, host.signal);
-  const again = async (request: Sent): Promise<HttpAnswer> => {
+  const again = async <T>(one: () => Promise<T>): Promise<T> => {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await sent(request);
+        return await one();
       } catch (error) {
         const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
         if (!isOutage || attempt + 1 >= mostAttempts) throw error;
@@ -64,7 +64,7 @@ export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
       }
     }
   };
-  const page = (path: string) => readPage(server, host, urlOf(path), again);
+  const page = (path: string) => readPage(server, host, urlOf(path), (request) => again(() => sent(request)));
   return {
     server,
     get: async (path) => (await page(path)).body,
@@ -86,7 +86,7 @@ export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
     },
     async query(text, variables) {
       const request = { method: 'POST', url: server.graphql, body: { query: text, variables } };
-      return dataOf(jsonOf(await again(request), 'POST /graphql'), host.clock.now());
+      return again(async () => dataOf(await sent(request), host.clock.now()));
     },
     pause,
   };
@@ -186,10 +186,15 @@ async function readPage(
     }
     const page = { body: jsonOf(answer, what), next: nextIn(answer.header('link')) };
     const etag = answer.header('etag');
-    if (etag !== undefined) await host.kept?.set(url, { ...page, etag });
+    // A full last page stays the same when another one begins.
+    const isFull = Array.isArray(page.body) && page.body.length >= perPage(url);
+    if (etag !== undefined && !(isFull && page.next === undefined))
+      await host.kept?.set(url, { ...page, etag });
     return page;
   }
 }
+
+const perPage = (url: string): number => Number(new URL(url).searchParams.get('per_page') ?? 30);
 
 /** The next page that a `Link` header names. */
 const nextIn = (link = ''): string | undefined =>
@@ -207,13 +212,18 @@ function jsonOf({ body, status }: HttpAnswer, what: string): unknown {
 export const notTheApi = (what: string): GitHubError =>
   rejected(`the answer to ${what} is not one of the GitHub API: GITHUB_API_URL may name another server`, 0);
 
-function dataOf(answer: unknown, now: Date): unknown {
-  if (!isObject(answer)) throw notTheApi('POST /graphql');
-  const errors: readonly unknown[] = Array.isArray(answer['errors']) ? answer['errors'] : [];
+function dataOf(answer: HttpAnswer, now: Date): unknown {
+  const value = jsonOf(answer, 'POST /graphql');
+  if (!isObject(value)) throw notTheApi('POST /graphql');
+  const errors: readonly unknown[] = Array.isArray(value['errors']) ? value['errors'] : [];
   const [first] = errors.filter(isObject);
-  if (first === undefined) return answer['data'];
-  if (first['type'] === 'RATE_LIMITED') throw limited(new Date(now.getTime() + 60_000));
-  const message = `GitHub answers to a query: ${shortText(String(first['message']), 300)}`;
+  if (first === undefined) return value['data'];
+  const until = queryLimitedUntil(answer, first, now);
+  if (until !== undefined) throw limited(until);
+  const words = String(first['message']);
+  const message = `GitHub answers to a query: ${shortText(words, 300)}`;
+  // Its own failures and timeouts have no type, and often status 200.
+  if (/^something went wrong\b/i.test(words)) throw new GitHubError(message, { kind: 'outage' });
   const isAway = first['type'] === 'NOT_FOUND' || first['type'] === 'FORBIDDEN';
   throw new GitHubError(
     message,

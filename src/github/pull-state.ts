@@ -44,7 +44,8 @@ export type PullText = EditedText & {
   readonly isResolved: boolean;
 };
 
-const textFields = `url body bodyText createdAt lastEditedAt viewerDidAuthor isMinimized databaseId
+/** `databaseId` has 32 bits, which comments have outgrown. */
+const textFields = `url body bodyText createdAt lastEditedAt viewerDidAuthor isMinimized fullDatabaseId
           author { login __typename } editor { login __typename }`;
 const pageInfo = 'pageInfo { hasNextPage endCursor }';
 const pullQuery = `query FactoryPull($owner: String!, $name: String!, $number: Int!, $comments: String, $reviews: String, $threads: String) {
@@ -61,10 +62,12 @@ const pullQuery = `query FactoryPull($owner: String!, $name: String!, $number: I
 }`;
 
 const answerSchema = once(() => {
+  // A BigInt comes as text.
+  const bigId = z.string().regex(/^\d+$/).transform(Number).pipe(z.int());
   const text = {
     ...{ url: z.string(), body: z.string(), bodyText: z.string(), createdAt: z.string() },
     ...{ lastEditedAt: z.string().nullable(), viewerDidAuthor: z.boolean(), isMinimized: z.boolean() },
-    ...{ databaseId: z.int(), author: actorSchema(), editor: actorSchema() },
+    ...{ fullDatabaseId: bigId, author: actorSchema(), editor: actorSchema() },
   };
   const page = <T extends z.ZodType>(node: T) =>
     z.object({
@@ -102,11 +105,13 @@ export async function pullTexts(
     );
     if (!read.success) throw notTheApi('POST /graphql');
     const { comments, reviews, reviewThreads } = read.data.repository.pullRequest;
-    for (const { databaseId: id, ...text } of comments.nodes) add({ ...none, ...text, id, kind: 'comment' });
-    for (const { databaseId: id, ...text } of reviews.nodes) add({ ...none, ...text, id, kind: 'review' });
+    for (const { fullDatabaseId: id, ...text } of comments.nodes)
+      add({ ...none, ...text, id, kind: 'comment' });
+    for (const { fullDatabaseId: id, ...text } of reviews.nodes)
+      add({ ...none, ...text, id, kind: 'review' });
     for (const { isResolved, path, comments: of } of reviewThreads.nodes) {
-      const thread = of.nodes[0]?.databaseId ?? 0;
-      for (const { databaseId: id, ...text } of of.nodes)
+      const thread = of.nodes[0]?.fullDatabaseId ?? 0;
+      for (const { fullDatabaseId: id, ...text } of of.nodes)
         add({ ...text, state: '', id, kind: 'thread', isResolved, path, thread });
     }
     const pages = { comments, reviews, threads: reviewThreads };

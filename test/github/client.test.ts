@@ -63,6 +63,14 @@ test('an unchanged list is answered from what an earlier command has kept, with 
   expect(statSync(join(folder, 'answers')).isDirectory()).toBe(true);
 });
 
+test('an item that begins another page is seen, though the page before it has not changed', async () => {
+  const full = labelled.replace('100', '2');
+  for (let n = 0; n < 2; n++) server.repository('org/app').issue();
+  expect(numbers(await client({ kept: true }).pages(full))).toEqual([1, 2]);
+  server.repository('org/app').issue();
+  expect(numbers(await client({ kept: true }).pages(full))).toEqual([1, 2, 3]);
+});
+
 test('a kept answer that is damaged is asked for again', async () => {
   server.repository('org/app').issue();
   const kept = answersIn(join(folder, 'answers'));
@@ -169,4 +177,29 @@ test('a signal ends a request', async () => {
   server.onRequest = () => end.abort();
   const error = await failure(client({ signal: end.signal }).get('/repos/org/app'));
   expect(error.trouble.kind).toBe('interrupted');
+});
+
+test.for([
+  ['RATE_LIMITED', { type: 'RATE_LIMITED', message: 'API rate limit exceeded' }],
+  [
+    'RATE_LIMIT',
+    { type: 'RATE_LIMIT', code: 'graphql_rate_limit', message: 'API rate limit already exceeded' },
+  ],
+  ['a secondary limit', { message: 'You have exceeded a secondary rate limit. Please wait.' }],
+] as const)('a limit of queries, which comes with status 200, is waited for: %s', async ([, error]) => {
+  const reset = clock.now().getTime() / 1000 + 1800;
+  const headers = { 'x-ratelimit-reset': String(reset), 'x-ratelimit-remaining': '12' };
+  server.react(() => true, { status: 200, headers, body: JSON.stringify({ data: null, errors: [error] }) });
+  const { trouble } = await failure(client().query('query Any { viewer { login } }', {}));
+  const until = new Date('type' in error ? reset * 1000 : clock.now().getTime() + 60_000);
+  expect(trouble).toEqual({ kind: 'limit', until });
+});
+
+test('a query that GitHub gave up is asked again, and waiting helps', async () => {
+  const message = 'Something went wrong while executing your query. This may be the result of a timeout.';
+  const body = JSON.stringify({ data: null, errors: [{ message }] });
+  for (let n = 0; n < 4; n++) server.react(() => true, { status: 200, body });
+  const error = await failure(client().query('query Any { viewer { login } }', {}));
+  expect(error.trouble).toEqual({ kind: 'outage' });
+  expect(server.requests.length).toBe(4);
 });

@@ -34,7 +34,7 @@ test('comments of people with access become one round, whose commit is pushed, a
     {
       isResolved: false,
       path: 'f.txt',
-      comments: [comment(11, 'mallory', 'Why?'), comment(12, 'ada', 'Write g.txt, too.')],
+      comments: [comment(3_000_000_000, 'mallory', 'Why?'), comment(12, 'ada', 'Write g.txt, too.')],
     },
   ];
   ask('g.txt');

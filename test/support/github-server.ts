@@ -428,7 +428,7 @@ function pullNode(
     ...edited(comment),
     ...{ url: `https://github.com/${name}/pull/${number}#${comment.id}`, createdAt: comment.createdAt },
     ...{ viewerDidAuthor: comment.author === login, isMinimized: comment.isMinimized === true },
-    databaseId: comment.id,
+    fullDatabaseId: String(comment.id),
   });
   const page = <T>(all: readonly T[], from: string | number | null | undefined, most: number) => {
     const at = Number(from ?? 0);
