@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
-import { toolCommandProblem } from '../core/policy/commands.ts';
+import { commandProblem } from '../core/policy/commands.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
 import { realOrSame } from '../workspace/roots.ts';
@@ -19,9 +19,9 @@ export function setupFor(workdir: string, env: Environment): Manifest['setup'] |
   if ('found' in read) return { problems: read.found };
   const { setup: commands = [] } = read.content;
   const found = commands.flatMap((command, at): readonly Diagnostic[] => {
-    const problem = toolCommandProblem(command, 'private');
+    const problem = commandProblem(command, 'private');
     if (problem === undefined) return [];
-    const message = `"setup" has a command that is ${problem.replace(/^tool_command /, '')}`;
+    const message = `"setup" has a command that is ${problem}`;
     const fix = 'name paths relative to the project';
     const place = read.placeOf(['setup', String(at)]);
     return [{ code: 'project-file', severity: 'error', message, place, fix }];

@@ -2,6 +2,7 @@
  *  Layouts: https://github.com/github/spec-kit, https://github.com/Fission-AI/OpenSpec */
 import { lstatSync, readdirSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { fenced } from '../core/fence.ts';
 
 /** Reads a file of the folder; what is wrong with it otherwise. */
 export type ReadPart = (
@@ -47,13 +48,9 @@ export async function readSpecFolder(folder: string, read: ReadPart): ReturnType
   return { text: `${texts.join('\n\n')}\n` };
 }
 
-/** Markdown unchanged; other texts in a fence longer than any in them. */
-function quoted(name: string, text: string): string {
-  if (['.md', '.markdown'].includes(extname(name))) return text;
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${extname(name).slice(1)}\n${text}\n${fence}`;
-}
+/** Markdown unchanged; other texts as code. */
+const quoted = (name: string, text: string): string =>
+  ['.md', '.markdown'].includes(extname(name)) ? text : fenced(text, extname(name).slice(1));
 
 /** `specs/001-name/` of spec-kit. */
 function featureParts(folder: string): readonly Part[] {
@@ -71,7 +68,7 @@ function featureParts(folder: string): readonly Part[] {
       ...{ name, path: join(folder, name) },
       role: 'an interface that the product has to keep',
     })),
-    ...ifThere(folder, 'tasks.md', 'advice of another planner, not work orders; the files before it win'),
+    ...tasksIn(folder),
   ];
 }
 
@@ -97,9 +94,12 @@ function changeParts(folder: string): readonly Part[] {
         { name, path: join(folder, name), role: 'requirements that this change adds, modifies or removes' },
       ];
     }),
-    ...ifThere(folder, 'tasks.md', 'advice of another planner, not work orders; the files before it win'),
+    ...tasksIn(folder),
   ];
 }
+
+const tasksIn = (folder: string): readonly Part[] =>
+  ifThere(folder, 'tasks.md', 'advice of another planner, not work orders; the files before it win');
 
 const ifThere = (folder: string, name: string, role: string): readonly Part[] =>
   isPlainFile(join(folder, name)) ? [{ name, path: join(folder, name), role }] : [];

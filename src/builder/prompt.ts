@@ -1,6 +1,7 @@
 /** Renders the prompt for one work order. */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { fenced } from '../core/fence.ts';
 import { emptySha256 } from '../core/orders/proposal.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
 import type { FailureBrief } from '../core/records/build.ts';
@@ -96,17 +97,10 @@ const briefText = (brief: FailureBrief): string =>
     ...(brief.command === null ? [] : [`command: ${brief.command}`]),
     ...(brief.exit_code === null ? [] : [`exit code: ${brief.exit_code}`]),
     'output:',
-    fence(brief.excerpt),
+    fenced(brief.excerpt),
     brief.reminder,
     'The files of that attempt have been discarded; the current files are shown above.',
   ].join('\n');
-
-/** A fence longer than any in the text. */
-function fence(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
-  const ticks = '`'.repeat(longest + 1);
-  return `${ticks}\n${text}${text.endsWith('\n') || text === '' ? '' : '\n'}${ticks}`;
-}
 
 async function contextFiles(workspace: string, paths: readonly string[]): Promise<string> {
   const root = await realpath(workspace);
@@ -130,12 +124,12 @@ async function contextFiles(workspace: string, paths: readonly string[]): Promis
     else if (text === undefined) parts.push(`${head}\n(binary, ${bytes.length} bytes, not shown)`);
     else if (bytes.length <= left) {
       left -= bytes.length;
-      parts.push(`${head}\n${fence(text)}`);
+      parts.push(`${head}\n${fenced(text)}`);
     } else {
       const part = cut(bytes, left);
       left = 0;
       const note = `(cut: ${Buffer.byteLength(part)} of ${bytes.length} bytes are shown)`;
-      parts.push(part === '' ? `${head}\n${note}` : `${head}\n${fence(part)}\n${note}`);
+      parts.push(part === '' ? `${head}\n${note}` : `${head}\n${fenced(part)}\n${note}`);
     }
   }
   return parts.length === 0 ? '(none)' : parts.join('\n\n');

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { SpawnRequest } from '../core/contracts/process.ts';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
 import type { WorkOrder } from '../core/orders/work-order.ts';
-import { parseVerificationCommand, showsNoCommit, toolCommandProblem } from '../core/policy/commands.ts';
+import { commandProblem, parseVerificationCommand, showsNoCommit } from '../core/policy/commands.ts';
 import { commandEnvironment } from '../core/policy/confinement.ts';
 import { scenariosNamed } from '../core/policy/holdout-paths.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
@@ -116,8 +116,9 @@ export async function setUpProof(
   const { io, tree } = place;
   const hidden = await hiding(place);
   for (const [n, command] of commands.entries()) {
-    const problem = toolCommandProblem(command, isConfined() ? 'private' : 'shared');
-    if (problem !== undefined) return { why: `setup ${command}: ${problem}`, isWorld: false };
+    const problem = commandProblem(command, isConfined() ? 'private' : 'shared');
+    if (problem !== undefined)
+      return { why: `setup ${JSON.stringify(command)} is ${problem}`, isWorld: false };
     const [first = 'sh', ...rest] = [...hidden, 'sh', '-c', command];
     const run = { argv: [first, ...rest], env: environmentOf(io, tree), output: `${output}.${n}` } as const;
     const failed = await spawned(place, run);

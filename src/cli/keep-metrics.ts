@@ -1,6 +1,7 @@
 /** `factory keep --metrics ADDRESS`: the metrics of the runs directory, next to the worker. */
 import { type OpenRunList, openRunList } from '../app/inspect/run-list.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { isLoopback } from '../core/policy/loopback.ts';
 import { runsDirOf, usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import { databaseUrlOf } from './options.ts';
@@ -30,7 +31,7 @@ export async function serveMetrics(
   if (typeof token === 'object') return token;
   const bad = token === undefined ? undefined : security.tokenProblem(token);
   if (bad !== undefined) return usage(bad, `correct --token-file or ${tokenVariable}`);
-  if (token === undefined && !security.isLoopback(address.host))
+  if (token === undefined && !isLoopback(address.host))
     return usage(
       `--metrics ${address.host} can be reached from other machines, and no token is given`,
       `put a token (16 characters or more) into a file and name it with --token-file, or set ${tokenVariable}`,

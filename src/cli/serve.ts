@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { startDetached } from '../app/detach.ts';
 import { flagWords } from '../app/typed-command.ts';
 import type { Refusal } from '../core/diagnostic.ts';
+import { isLoopback } from '../core/policy/loopback.ts';
 import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -52,7 +53,7 @@ export async function serveCommand(options: ServeOptions, io: CliIo): Promise<Ve
       `--public-url ${options.publicUrl} is no address of a server`,
       'write it like https://ci.example.org',
     );
-  if (given === undefined && (!security.isLoopback(host) || publicUrl !== undefined))
+  if (given === undefined && (!isLoopback(host) || publicUrl !== undefined))
     return usage(
       `${publicUrl ?? `--host ${host}`} can be reached from other machines, and no token is given`,
       `put a token (16 characters or more) into a file and name it with --token-file, or set ${tokenVariable}`,

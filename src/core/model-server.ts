@@ -44,6 +44,16 @@ export const builtInServers: ReadonlyMap<string, ServerDraft> = new Map([
   draft('lmstudio', 'http://127.0.0.1:1234/v1', 'auto'),
 ]);
 
+/** What is wrong with the address of a server; its text is not repeated, it may hold a password. */
+export function addressProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'is not a URL';
+  const { protocol, username, password } = new URL(text);
+  if (!/^https?:$/.test(protocol)) return 'is neither http nor https';
+  return username === '' && password === ''
+    ? undefined
+    : 'has a user name or password, which requests cannot have';
+}
+
 /** How providers are called. */
 export const providerName = /^[a-z0-9][a-z0-9._-]*$/;
 

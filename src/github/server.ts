@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { isLoopback } from '../core/policy/loopback.ts';
 import { type Plain, readPlain } from '../platform/files/read.ts';
 import { readFailure } from '../platform/files/write.ts';
 
@@ -39,8 +40,6 @@ function apiPlace(typed: string): Omit<GitHubServer, 'token'> | Refusal {
   const host = isHere ? undefined : url.hostname.replace(/^api\.(?=github\.com$|.*\.ghe\.com$)/, '');
   return { api, graphql, host };
 }
-
-const isLoopback = (host: string): boolean => /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(host);
 
 function tokenOf(env: Environment, cwd: string): string | Refusal {
   const given = env['GITHUB_TOKEN']?.trim() ?? '';

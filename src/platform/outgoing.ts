@@ -1,4 +1,5 @@
 /** The way out: each HTTP request of factory itself is sent here, through the proxy that the environment names. */
+import { isLoopback } from '../core/policy/loopback.ts';
 
 type Dispatch = (options: object, handler: unknown) => boolean;
 type Dispatcher = { readonly dispatch: Dispatch };
@@ -10,7 +11,7 @@ export async function outgoing(
   { patient = false } = {},
 ): Promise<Response> {
   const url = new URL(input instanceof Request ? input.url : input);
-  const proxy = isLoopback(url.hostname) ? undefined : await proxyAgent(process.env);
+  const proxy = isHere(url.hostname) ? undefined : await proxyAgent(process.env);
   const inner = proxy ?? (patient ? globalDispatcher() : undefined);
   if (inner === undefined) return fetch(input, init);
   // Of a dispatcher's many methods fetch uses this one.
@@ -34,9 +35,8 @@ function globalDispatcher(): Dispatcher | undefined {
     : undefined;
 }
 
-/** Whether a host is this machine by its name alone. */
-const isLoopback = (host: string): boolean =>
-  /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])$/i.test(host);
+/** A host that no proxy knows: this machine, by any name that is reserved for it. */
+const isHere = (host: string): boolean => isLoopback(host) || /^(?:.+\.)?localhost\.?$/i.test(host);
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -64,7 +64,7 @@ export function proxyProblem(env: Variables): string | undefined {
 /** The variable that names the proxy of a request to this URL; undefined where it goes directly. Exceptions of NO_PROXY aside. */
 export function proxyFor(url: string, env: Variables): string | undefined {
   const { protocol, hostname } = new URL(url);
-  if (isLoopback(hostname)) return undefined;
+  if (isHere(hostname)) return undefined;
   const { http, https } = proxiesIn(env);
   return (protocol === 'https:' && https !== '' ? https : http) || undefined;
 }

@@ -35,10 +35,6 @@ export function publicOrigin(url: string): string | undefined {
 const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 const everywhere = ['0.0.0.0', '::', '[::]'];
 
-/** Whether only this machine can reach the address. */
-export const isLoopback = (host: string): boolean =>
-  loopback.includes(host.toLowerCase()) || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-
 /** How an address is written in a URL. */
 export const inUrl = (host: string): string =>
   host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;

@@ -1,6 +1,7 @@
 /** Which names of a server are its own, and which addresses only this machine can reach. */
 import { expect, test } from 'vitest';
-import { inUrl, isLoopback, isOurHost, tokenProblem } from '../../src/web/security.ts';
+import { isLoopback } from '../../src/core/policy/loopback.ts';
+import { inUrl, isOurHost, tokenProblem } from '../../src/web/security.ts';
 
 const on = (host: string, port = 4477) => ({ token: '', host, port: () => port, machine: 'Box' });
 

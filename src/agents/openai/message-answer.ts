@@ -12,8 +12,7 @@ import {
   textOr,
   usageOf,
 } from './answer.ts';
-import { inputOf } from './messages-body.ts';
-import type { Request } from './request.ts';
+import { argumentsObject, type Request } from './request.ts';
 import type { Call } from './responses.ts';
 
 const tokensSchema = once(() =>
@@ -196,7 +195,7 @@ function callOf(block: Block, json: string) {
   const args = json === '' ? JSON.stringify(input ?? {}) : json;
   const call = { id: textOr(id), name: textOr(name), arguments: args };
   return {
-    item: { type: 'tool_use', id, name, input: inputOf(args) },
+    item: { type: 'tool_use', id, name, input: argumentsObject(args) },
     calls: [call],
   };
 }

@@ -1,7 +1,7 @@
 /** The body of a request of the Messages API, Anthropic's own. Pure. */
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
-import { type JsonObject, mostGivenLevels, parseJson } from '../../core/json.ts';
-import type { RefusedParts, Request, ToolSpec, Turn } from './request.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { argumentsObject, type RefusedParts, type Request, type ToolSpec, type Turn } from './request.ts';
 
 type Block = { readonly type: string; readonly [key: string]: unknown };
 type Message = { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] };
@@ -115,20 +115,9 @@ const keptBlocks = ({ text: words, calls }: Extract<Turn, { by: 'model' }>): Blo
     type: 'tool_use',
     id,
     name,
-    input: inputOf(args),
+    input: argumentsObject(args),
   })),
 ];
-
-/** The arguments of a call as the API has them, an object: what is none is wrapped, so that the model sees what it wrote. */
-export function inputOf(args: string): object {
-  try {
-    const value = parseJson(args, mostGivenLevels);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Wrapped below.
-  }
-  return { not_json: args };
-}
 
 /** Neighbours of one role as one message: all results of a turn belong into one. Empty ones are left out. */
 function merged(messages: readonly Message[]): readonly Message[] {

@@ -2,6 +2,7 @@
 import type { Environment } from '../../core/contracts/process.ts';
 import {
   accessTo,
+  addressProblem,
   builtInServers,
   type ModelServer,
   type ModelServers,
@@ -70,7 +71,7 @@ function serverFor(
   const provider = asks === undefined || isLeft ? 'openai' : asks.name;
   const server = serverOf(servers, provider, env);
   if (server === undefined) return unknownProvider(servers, provider, asks?.by ?? chosenBy);
-  const wrongUrl = urlProblem(server.baseURL);
+  const wrongUrl = addressProblem(server.baseURL);
   if (wrongUrl !== undefined)
     return agentProblem(
       'agent-base-url',
@@ -144,18 +145,4 @@ export function effortProblem(word: string | undefined, by: string): AgentProble
     `${by} asks for the effort "${word}", which is unknown; there are ${efforts.join(', ')}`,
     near === undefined ? 'choose one of those' : `did you mean "${near}"?`,
   );
-}
-
-/** What is wrong with a base URL; its text is not repeated, it may hold a password. */
-function urlProblem(baseURL: string): string | undefined {
-  let url: URL;
-  try {
-    url = new URL(baseURL);
-  } catch {
-    return 'is not a URL';
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'is neither http nor https';
-  if (url.username !== '' || url.password !== '')
-    return 'carries a user name or password, which requests cannot';
-  return undefined;
 }

@@ -1,7 +1,7 @@
 /** What a model is asked: the settings of a request, the conversation so far, and the bodies that the APIs of OpenAI take. Pure. */
 import type { CallWait, ExchangeItem } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject, mostGivenLevels, parseJson } from '../../core/json.ts';
 import type { ModelServer, ServerAccess } from '../../core/model-server.ts';
 
 /** One prompt for one token budget, and the limits of its exchange. */
@@ -206,20 +206,25 @@ function messages(turn: Turn): object[] {
       const tool_calls = turn.calls.map(({ id, name, arguments: args }) => ({
         id,
         type: 'function',
-        function: { name, arguments: objectText(args) },
+        function: { name, arguments: argumentsText(args) },
       }));
       return [{ role: 'assistant', content: turn.text, ...(tool_calls.length === 0 ? {} : { tool_calls }) }];
     }
   }
 }
 
-/** Servers parse the arguments to build the model's prompt, and refuse what is no JSON object. */
-function objectText(args: string): string {
+/** The arguments of a call as the object that servers ask for: what is none is wrapped, so that the model sees what it wrote. */
+export const argumentsObject = (args: string): JsonObject => parsedArguments(args) ?? { not_json: args };
+
+/** As text: servers parse it to build the model's prompt. */
+const argumentsText = (args: string): string =>
+  parsedArguments(args) === undefined ? JSON.stringify(argumentsObject(args)) : args;
+
+function parsedArguments(args: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(args);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return args;
+    const value = parseJson(args, mostGivenLevels);
+    return isObject(value) ? value : undefined;
   } catch {
-    // Wrapped below: the model gets to see what it wrote.
+    return undefined;
   }
-  return JSON.stringify({ not_json: args });
 }

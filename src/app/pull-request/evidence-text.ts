@@ -3,6 +3,7 @@
 import { costWords, countedItems, tokensText } from '../../core/amounts.ts';
 import { tokensOf } from '../../core/budget/usage.ts';
 import { shortText } from '../../core/diagnostic.ts';
+import { ticksAround } from '../../core/fence.ts';
 import type { Commit } from '../../core/records/result.ts';
 import { strengthWords } from '../../core/strength.ts';
 import { markOf } from '../../github/marks.ts';
@@ -103,8 +104,7 @@ function costLine({ cost, agents: { asked } }: EvidenceFacts): string {
 function inCode(text: string): string {
   // Our marks are looked for in the whole text.
   const line = shortText(text.replace(/[\p{C}\s]+/gu, ' ').trim(), 300).replaceAll('<!--', '<!-');
-  const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const ticks = '`'.repeat(longest + 1);
+  const ticks = ticksAround(line, 1);
   const space = line.startsWith('`') || line.endsWith('`') ? ' ' : '';
   return `${ticks}${space}${line}${space}${ticks}`;
 }

@@ -120,10 +120,16 @@ function loaderProblem(names: readonly string[]): string | undefined {
 
 /* The rules for `tool_command`, which a shell runs, and for other texts that a shell gets. */
 
-/** Why a `tool_command` (variables replaced) is refused, undefined when it is allowed. */
-export function toolCommandProblem(command: string, homeAndTmp: HomeAndTmp = 'shared'): string | undefined {
+/** Why a command that a shell runs is refused (variables replaced), to follow "is"; undefined when it is allowed. */
+export function commandProblem(command: string, homeAndTmp: HomeAndTmp): string | undefined {
   const found = shellProblem(command, homeAndTmp);
-  return found === undefined ? undefined : `tool_command rejected by guardrail: contains ${found}`;
+  return found === undefined ? undefined : `rejected by guardrail: contains ${found}`;
+}
+
+/** `commandProblem` of a `tool_command`. */
+export function toolCommandProblem(command: string, homeAndTmp: HomeAndTmp = 'shared'): string | undefined {
+  const problem = commandProblem(command, homeAndTmp);
+  return problem === undefined ? undefined : `tool_command ${problem}`;
 }
 
 /** The problem in the words of a command line, to follow "contains"; undefined when there is none. `check` is an

@@ -1,18 +1,10 @@
 /** `factory.json`: of a project, and the user's own. One form for both; which of them may say what is in `foreignTo`. */
 import * as z from 'zod';
 import { priceSchema } from '../budget/prices.ts';
-import { providerName, serverApis } from '../model-server.ts';
+import { addressProblem, providerName, serverApis } from '../model-server.ts';
 import { once } from '../once.ts';
 import { secretsOf } from '../policy/secrets.ts';
 import { schemaOfFile } from './json-forms.ts';
-
-const addressProblem = 'is no http or https URL without user name and password';
-
-function isAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && username === '' && password === '';
-}
 
 /** Whether a header of this name and text holds a secret itself, which the records of a run would then have. */
 const isOpenSecret = ([name, text]: readonly [string, string]): boolean =>
@@ -34,7 +26,10 @@ const providerSchema = once(() =>
   z.strictObject({
     base_url: z
       .string()
-      .refine(isAddress, addressProblem)
+      .superRefine((text, { addIssue }) => {
+        const message = addressProblem(text);
+        if (message !== undefined) addIssue({ code: 'custom', message });
+      })
       .exactOptional()
       .describe('The address; only in your own file'),
     key: z

@@ -3,7 +3,7 @@
 import { failureExcerpt, mostReadOfStream } from '../../core/failure-excerpt.ts';
 import { isAgentType } from '../../core/graph.ts';
 import { failed, type Outcome, succeeded } from '../../core/outcome.ts';
-import { toolCommandProblem } from '../../core/policy/commands.ts';
+import { commandProblem } from '../../core/policy/commands.ts';
 import { nodeLayout, setupOutputs } from '../../core/records/layout.ts';
 import type { SetupRecord } from '../../core/records/visit.ts';
 import { settingsOfGraph } from '../../core/settings/typing.ts';
@@ -150,9 +150,8 @@ async function failureOf(
 ): Promise<Outcome | undefined> {
   const broke = true;
   const what = `setup: ${JSON.stringify(command)} of ${run.setup?.path ?? ''}`;
-  const problem = toolCommandProblem(command, processes.homeAndTmp);
-  if (problem !== undefined)
-    return failed(`${what} is ${problem.replace(/^tool_command /, '')}`, 'guardrail', { broke });
+  const problem = commandProblem(command, processes.homeAndTmp);
+  if (problem !== undefined) return failed(`${what} is ${problem}`, 'guardrail', { broke });
   const output = setupOutputs(n);
   const ended = await processes.run({ argv: ['sh', '-c', command], ...output });
   const seconds = ended.kind === 'timed_out' ? Math.round(ended.afterMs / 1000) : 0;

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Exit } from '../../../core/contracts/process.ts';
 import { homeAndTmpOf } from '../../../core/contracts/sandbox.ts';
 import { once } from '../../../core/once.ts';
-import { toolCommandProblem } from '../../../core/policy/commands.ts';
+import { commandProblem } from '../../../core/policy/commands.ts';
 import { readShell } from '../../../core/policy/shell.ts';
 import { splitWords } from '../../../core/policy/words.ts';
 import { headAndTail } from '../../../platform/process/outputs.ts';
@@ -28,9 +28,8 @@ export const runTool = once(() =>
       const words = wordsOf(command);
       if ('problem' in words) return refusedCall(words.problem);
       const sandbox = await task.sandbox?.();
-      const rule = toolCommandProblem(command, homeAndTmpOf(sandbox?.rung ?? 'group'));
-      if (rule !== undefined)
-        return refusedCall(rule.replace(/^tool_command rejected/, 'the command is rejected'));
+      const problem = commandProblem(command, homeAndTmpOf(sandbox?.rung ?? 'group'));
+      if (problem !== undefined) return refusedCall(`the command is ${problem}`);
       const { hidden, only } = scope;
       const [out, err] = [collector(), collector()];
       const number = String(call).padStart(3, '0');
