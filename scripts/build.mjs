@@ -49,13 +49,16 @@ const apart = {
     onResolve({ filter: /\/anthropic-sdk\.ts$/ }, () => ({ path: './anthropic.cjs', external: true }));
   },
 };
-/** Of undici the agent for proxies: half of the package. */
+/** Of undici the agent for proxies, with the one method of all dispatchers that it calls: half of the package. */
 const partOfUndici = {
   name: 'part-of-undici',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'part' }));
     onLoad({ filter: /./, namespace: 'part' }, () => ({
-      contents: `exports.EnvHttpProxyAgent = require('undici/lib/dispatcher/env-http-proxy-agent.js');`,
+      contents: `
+        const { prototype } = require('undici/lib/dispatcher/dispatcher.js');
+        prototype.connect = require('undici/lib/api/api-connect.js');
+        exports.EnvHttpProxyAgent = require('undici/lib/dispatcher/env-http-proxy-agent.js');`,
       resolveDir: resolve('.'),
     }));
   },

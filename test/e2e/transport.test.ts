@@ -1,5 +1,6 @@
 /** A model call without an answer in a whole run: its exit code and evidence, and the effort of the resume. */
 import { expect, test } from 'vitest';
+import { httpProxy } from '../support/http-proxy.ts';
 import { home } from '../support/in-process.ts';
 import { startModelServer } from '../support/model-server.ts';
 
@@ -32,4 +33,19 @@ test('a call without an answer ends the run with exit code 3 and evidence; a res
   expect(server.requests.map(({ body }) => body?.['reasoning'])).toEqual(
     new Array(2).fill({ effort: 'low', summary: 'auto' }),
   );
+});
+
+test('the built command line tunnels a request over TLS through the proxy', async () => {
+  await using server = await startModelServer([]);
+  await using proxy = await httpProxy(Number(new URL(server.url).port));
+  await using it = await home();
+  const env = {
+    OPENAI_API_KEY: 'sk-e2e-0123456789abcdef',
+    OPENAI_BASE_URL: 'https://models.invalid/v1',
+    HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+  };
+  const ran = await it.program(['doctor', '--probe', '--provider', 'openai'], { env });
+  expect(proxy.asked).toEqual(['CONNECT models.invalid:443']);
+  // The server behind it speaks no TLS, so the handshake is where it ends.
+  expect(ran.stdout).toMatch(/models\.invalid\/v1 cannot be reached: .*(?:SSL|TLS)/);
 });
