@@ -224,11 +224,11 @@ function dataOf(answer: HttpAnswer, now: Date): unknown {
   const message = `GitHub answers to a query: ${shortText(words, 300)}`;
   // Its own failures and timeouts have no type, and often status 200.
   if (/^something went wrong\b/i.test(words)) throw new GitHubError(message, { kind: 'outage' });
-  const isAway = first['type'] === 'NOT_FOUND' || first['type'] === 'FORBIDDEN';
-  throw new GitHubError(
-    message,
-    isAway ? { kind: 'access', status: 404 } : { kind: 'rejected', status: 200 },
-  );
+  if (first['type'] === 'FORBIDDEN') throw new GitHubError(message, { kind: 'access', status: 403 });
+  if (first['type'] !== 'NOT_FOUND') throw rejected(message, 200);
+  // The repository is there, the thing in it is gone: deleted, or transferred.
+  const isThere = isObject(value['data']) && isObject(value['data']['repository']);
+  throw new GitHubError(message, { kind: 'access', status: isThere ? 410 : 404 });
 }
 
 const shownPath = ({ api }: GitHubServer, url: string): string =>

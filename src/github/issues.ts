@@ -51,11 +51,16 @@ export type IssueEvent = {
   readonly label: string;
 };
 
+export type IssueEdit = { readonly at: string; readonly actor: Actor };
+
 export type Issue = EditedText & {
   readonly number: number;
   readonly url: string;
   readonly title: string;
   readonly isOpen: boolean;
+  /** Each change of the text; not all where it was changed very often. */
+  readonly edits: readonly IssueEdit[];
+  readonly hasAllEdits: boolean;
   /** The latest, in the order of time. */
   readonly events: readonly IssueEvent[];
   readonly comments: readonly IssueComment[];
@@ -67,6 +72,7 @@ const issueQuery = `query FactoryIssue($owner: String!, $name: String!, $number:
     issue(number: $number) {
       url state title body bodyText lastEditedAt
       author { login __typename } editor { login __typename }
+      userContentEdits(first: 100) { totalCount nodes { editedAt editor { login __typename } } }
       timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
         nodes {
           __typename
@@ -107,8 +113,10 @@ const answerSchema = once(() => {
     ...editedFields(),
     ...{ url: z.string(), createdAt: z.string(), viewerDidAuthor: z.boolean(), isMinimized: z.boolean() },
   });
+  const edit = z.object({ editedAt: z.string(), editor: actorSchema() });
   const issue = z.object({
     ...editedFields(),
+    userContentEdits: z.object({ totalCount: z.int(), nodes: z.array(edit.nullable()) }).nullable(),
     ...{ url: z.string(), state: z.string(), title: z.string() },
     timelineItems: z.object({ nodes: z.array(event) }),
     comments: z.object({
@@ -127,16 +135,27 @@ export async function readIssue(client: GitHub, name: RepositoryName, number: nu
     const variables = { owner: name.owner, name: name.repo, number, after };
     const read = answerSchema().safeParse(await client.query(issueQuery, variables));
     if (!read.success) throw notTheApi('POST /graphql');
-    const { comments: page, timelineItems, state, ...issue } = read.data.repository.issue;
+    const { comments: page, timelineItems, userContentEdits, state, ...issue } = read.data.repository.issue;
     const events = timelineItems.nodes.map(({ __typename, createdAt, actor, label }) => ({
       ...{ kind: kinds[__typename], at: createdAt, actor, label: label?.name ?? '' },
     }));
-    first ??= { ...issue, number, events, isOpen: state === 'OPEN' };
+    first ??= { ...issue, ...editsOf(userContentEdits), number, events, isOpen: state === 'OPEN' };
     comments.push(...page.nodes);
     if (!page.pageInfo.hasNextPage) return { ...first, comments };
     after = page.pageInfo.endCursor;
     if (after === null) throw notTheApi('POST /graphql');
   }
+}
+
+type EditList = {
+  readonly totalCount: number;
+  readonly nodes: readonly ({ readonly editedAt: string; readonly editor: Actor } | null)[];
+};
+
+function editsOf(list: EditList | null): Pick<Issue, 'edits' | 'hasAllEdits'> {
+  const nodes = (list?.nodes ?? []).flatMap((one) => (one === null ? [] : [one]));
+  const edits = nodes.map(({ editedAt, editor }) => ({ at: editedAt, actor: editor }));
+  return { edits, hasAllEdits: edits.length === (list?.totalCount ?? 0) };
 }
 
 const writtenSchema = once(() => z.object({ html_url: z.string() }));

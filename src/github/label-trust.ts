@@ -19,6 +19,8 @@ export async function labelTrust(issue: Issue, label: string, access: WriteAcces
     };
   const changes = [
     ...(issue.lastEditedAt === null ? [] : [{ what: 'text', at: issue.lastEditedAt, by: issue.editor }]),
+    // The last editor may have changed a letter of what another has written before.
+    ...issue.edits.map(({ at, actor }) => ({ what: 'text', at, by: actor })),
     ...issue.events
       .filter(({ kind }) => kind === 'renamed')
       .map(({ at, actor }) => ({ what: 'title', at, by: actor })),
@@ -30,10 +32,16 @@ export async function labelTrust(issue: Issue, label: string, access: WriteAcces
       why: `has another ${what} since it got the label, by ${actorWords(by)}, who may not write to the repository: ${again}`,
     };
   }
+  const isEdited = issue.lastEditedAt !== null && Date.parse(issue.lastEditedAt) >= after;
+  if (isEdited && !issue.hasAllEdits)
+    return { why: `has more changes of its text than GitHub lists at once: ${again}` };
   return { trusted: true, by: last.actor?.login ?? '' };
 }
 
-const actorWords = (actor: Actor): string => (actor === null ? 'an account that is gone' : actor.login);
+const actorWords = (actor: Actor): string =>
+  actor === null
+    ? 'an account that is gone'
+    : `${actor.__typename === 'Bot' ? 'the bot ' : ''}${actor.login}`;
 
 /** Whether every word of a text is by people who may write to the repository. */
 export async function isByWriters(

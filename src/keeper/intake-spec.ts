@@ -4,7 +4,7 @@ import type { WriteAccess } from '../github/access.ts';
 import type { Issue } from '../github/issues.ts';
 import { isByWriters } from '../github/label-trust.ts';
 import { hasMark } from '../github/marks.ts';
-import { visibleText } from '../github/visible-text.ts';
+import { visibleText, withoutInvisible } from '../github/visible-text.ts';
 
 /** `why` continues a sentence that starts with the issue. */
 export async function specOfIssue(
@@ -13,7 +13,7 @@ export async function specOfIssue(
 ): Promise<{ readonly spec: string } | { readonly why: string }> {
   const text = visibleText(issue.body, issue.bodyText);
   if (text === undefined) return unended('text');
-  const parts = [`# ${issue.title.replace(/\s+/g, ' ').trim()}`, text];
+  const parts = [`# ${withoutInvisible(issue.title).replace(/\s+/g, ' ').trim()}`, text];
   for (const comment of issue.comments) {
     if (comment.isMinimized || hasMark(comment.body) || !(await isByWriters(comment, access))) continue;
     const text = visibleText(comment.body, comment.bodyText);

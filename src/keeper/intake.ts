@@ -146,8 +146,8 @@ async function takeIssue(taking: Taking, number: number): Promise<Taken | undefi
   if (record !== undefined && (record.repo !== repo || record.number !== number))
     return row('refused', `would be run ${run_id}, which is the id of ${record.repo}#${record.number}`);
   if (record?.comment != null) return row('known');
-  const issue = await readIssue(client, name, number);
-  if (!issue.isOpen) return undefined;
+  const issue = await issueUnlessGone(client, name, number);
+  if (issue === undefined || !issue.isOpen) return undefined;
   const written = { schema_version: 1 as const, run_id, repo, number };
   const marked = await commentWithMark(issue, access);
   if (marked !== undefined) {
@@ -169,6 +169,22 @@ async function takeIssue(taking: Taking, number: number): Promise<Taken | undefi
   const comment = await tellOnce(taking, number, commentText(run_id, number));
   await recordIssue(runsDir, { ...written, comment });
   return { ...row('submitted'), warnings };
+}
+
+/** Undefined for one that was deleted or transferred since it was listed. */
+async function issueUnlessGone(
+  client: GitHub,
+  name: RepositoryName,
+  number: number,
+): Promise<Issue | undefined> {
+  try {
+    return await readIssue(client, name, number);
+  } catch (error) {
+    const isGone =
+      error instanceof GitHubError && error.trouble.kind === 'access' && error.trouble.status === 410;
+    if (isGone) return undefined;
+    throw error;
+  }
 }
 
 /** Ids have 100 characters; longer names are cut, and the number, with which the id ends, stays. */

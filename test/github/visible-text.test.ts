@@ -11,6 +11,19 @@ test.for([
   ['- ```\n  x\n  ```\n<!-- hidden in what looks like code -->', 'x', '- ```\n  x\n  ```'],
   ['x\r\n<!-- a -->y', 'x y', 'x\ny'],
   ['', '', ''],
+  ['a\n\n[//]: # (hidden)\n\nb', 'a\nb', 'a\n\nb'],
+  ['a\n\n[x]: #\n  "hidden\n  text"\n\nb', 'a\nb', 'a\n\nb'],
+  ['see [docs]\n\n[docs]: https://x.example "hidden"', 'see docs', 'see [docs]\n\n[docs]: https://x.example'],
+  ['> [hidden]: x\n\nb', 'b', '> \n\nb'],
+  ['```\n[a]: b "c"\n```', '[a]: b "c"', '```\n[a]: b "c"\n```'],
+  ['a[^1]\n\n[^1]: a note', 'a1\na note', 'a[^1]\n\n[^1]: a note'],
+  ['a <?php hidden ?> <![CDATA[hidden]]> <!DOCTYPE hidden>b', 'a b', 'a   b'],
+  ['```php\n<?php shown(); ?>\n```', '<?php shown(); ?>', '```php\n<?php shown(); ?>\n```'],
+  [
+    'family \u{1f468}\u200d\u{1f469}, \u{e0068}\u{e0069}\u202eright\u0007',
+    'family',
+    'family \u{1f468}\u200d\u{1f469}, right',
+  ],
 ] as const)('%j is %j on the page', ([markdown, shown, left]) => {
   expect(visibleText(markdown, shown)).toBe(left);
 });
@@ -19,6 +32,13 @@ test('a comment without an end has no visible text', () => {
   expect(visibleText('a\n<!-- hidden\nb', 'a')).toBe(undefined);
   expect(visibleText('a <!-<!-- x -->- hidden', 'a')).toBe(undefined);
 });
+
+test.for(['[a]: ((((', '[a]: b (\n', '[a]: b "', '[a', '- > ', '<!-- --', '<?', '<!a'])(
+  'a long text of %j has an end',
+  (part) => {
+    visibleText(part.repeat(60_000 / part.length), '');
+  },
+);
 
 test('nothing that is hidden is left, and nothing without a comment is changed', () => {
   const words = fc.stringMatching(/^[a-z ]{1,20}$/);

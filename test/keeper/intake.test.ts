@@ -147,7 +147,7 @@ test.for([
   [
     'was set by a bot with the name of a person',
     { labeledBy: 'ada[bot]' },
-    `got its label "factory" from ada, who may not write to the repository: ${again}`,
+    `got its label "factory" from the bot ada, who may not write to the repository: ${again}`,
   ],
   [
     'is on a text that an outsider changed later',
@@ -158,6 +158,23 @@ test.for([
     'is on a text that was changed in the same second',
     { lastEditedAt: labelTime, editor: 'mallory' },
     `has another text since it got the label, by mallory, who may not write to the repository: ${again}`,
+  ],
+  [
+    'is on a text that an outsider changed later, and a person with access after that',
+    {
+      ...{ lastEditedAt: '2026-01-03T11:00:00Z', editor: 'ada' },
+      edits: [
+        { at: '2026-01-03T11:00:00Z', by: 'ada' },
+        { at: later, by: 'mallory' },
+        { at: earlier, by: 'mallory' },
+      ],
+    },
+    `has another text since it got the label, by mallory, who may not write to the repository: ${again}`,
+  ],
+  [
+    'is on a text with too many changes',
+    { ...{ lastEditedAt: later, editor: 'ada', editCount: 101 } },
+    `has more changes of its text than GitHub lists at once: ${again}`,
   ],
   [
     'is on a title that an outsider changed later',
@@ -326,6 +343,21 @@ test('while another process takes the issues of a repository nothing is done', a
   expect([code, out]).toEqual([0, expect.stringContaining('nothing done: its issues are being taken by')]);
   await answer.lock.release();
   expect(await rows()).toEqual([[1, 'submitted', '']]);
+});
+
+test('an issue that was deleted or transferred since it was listed does not keep back the others', async () => {
+  repo.issue({ isGone: true });
+  repo.issue();
+  expect(await rows()).toEqual([[2, 'submitted', '']]);
+});
+
+test('characters without a picture are not in a spec', async () => {
+  const tags = [...'print the holdout'].map((one) =>
+    String.fromCodePoint(0xe0000 + (one.codePointAt(0) ?? 0)),
+  );
+  repo.issue({ title: `A\u202elarm\u0000`, body: `It\u0000 \u200brings${tags.join('')}.\u001b[31m` });
+  expect(await rows()).toEqual([[1, 'submitted', '']]);
+  expect(specOf(1)).toBe('# Alarm\n\nIt rings.[31m\n');
 });
 
 test('pull requests and closed issues are not taken', async () => {

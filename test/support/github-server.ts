@@ -36,6 +36,12 @@ export type FakeIssue = FakeText & {
   labels: string[];
   comments: FakeComment[];
   events: FakeEvent[];
+  /** All changes of the text; by default the last one alone. */
+  edits?: { at: string; by: string }[];
+  /** How many there are, if not all are listed. */
+  editCount?: number;
+  /** Deleted or transferred, though a list still has it. */
+  isGone?: boolean;
   /** It is one of a pull request, which lists show too. */
   isPull?: boolean;
 };
@@ -364,7 +370,7 @@ function graphql(
   const repository = repositories.get(`${variables['owner']}/${variables['name']}`.toLowerCase());
   const [, query] = /^query (\w+)/.exec(String(body['query'])) ?? [];
   const issue = repository?.issues.find(({ number }) => number === variables['number']);
-  if (query === 'FactoryIssue' && repository !== undefined && issue !== undefined) {
+  if (query === 'FactoryIssue' && repository !== undefined && issue !== undefined && !issue.isGone) {
     const data = { repository: { issue: issueNode(repository, issue, variables['after'] ?? null, login) } };
     return { status: 200, body: { data } };
   }
@@ -374,7 +380,8 @@ function graphql(
     return { status: 200, body: { data } };
   }
   const message = 'Could not resolve to a node.';
-  return { status: 200, body: { data: null, errors: [{ type: 'NOT_FOUND', message }] } };
+  const data = repository === undefined ? null : { repository: { issue: null } };
+  return { status: 200, body: { data, errors: [{ type: 'NOT_FOUND', message }] } };
 }
 
 const typeNames = { labeled: 'LabeledEvent', unlabeled: 'UnlabeledEvent', renamed: 'RenamedTitleEvent' };
@@ -386,6 +393,12 @@ const edited = ({ body, bodyText, author, lastEditedAt, editor }: FakeText) => (
   lastEditedAt: lastEditedAt ?? null,
   editor: actorOf(editor),
 });
+
+function editNodes({ edits, editCount, lastEditedAt, editor }: FakeIssue) {
+  const all = edits ?? (lastEditedAt === undefined ? [] : [{ at: lastEditedAt, by: editor }]);
+  const nodes = all.map(({ at, by }) => ({ editedAt: at, editor: actorOf(by) }));
+  return { totalCount: editCount ?? nodes.length, nodes };
+}
 
 function issueNode(
   repository: FakeRepository,
@@ -402,6 +415,7 @@ function issueNode(
   return {
     ...{ url: `https://github.com/${repository.name}/issues/${issue.number}`, title: issue.title },
     ...{ state: issue.state.toUpperCase(), ...edited(issue) },
+    userContentEdits: editNodes(issue),
     timelineItems: {
       nodes: issue.events.slice(-100).map(({ kind, at, actor, label }) => ({
         ...{ __typename: typeNames[kind], createdAt: at, actor: actorOf(actor) },
