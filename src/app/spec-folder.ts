@@ -1,6 +1,6 @@
 /** A specification that is a folder of several files, as two tools for writing specifications lay it out: one text for the planner.
  *  Layouts: https://github.com/github/spec-kit, https://github.com/Fission-AI/OpenSpec */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fenced } from '../core/fence.ts';
 
@@ -19,14 +19,17 @@ type Part = {
 
 const mainFiles = ['spec.md', 'proposal.md'] as const;
 
-/** A regular file, not a link: a link could lead to a file that is no part of the specification. */
-const isPlainFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+/** A regular file to which no link leads, neither it nor a folder on the way: it could be no part of the specification. */
+const isPlainFile = (folder: string, name: string): boolean =>
+  lstatSync(join(folder, name), { throwIfNoEntry: false })?.isFile() === true &&
+  realpathSync(join(folder, name)) === join(realpathSync(folder), name);
 const isPlainFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** The main file of a folder that is a specification; undefined for any other folder. */
 export const mainFileOf = (folder: string): string | undefined =>
-  mainFiles.find((name) => isPlainFile(join(folder, name)));
+  mainFiles.find((name) => isPlainFile(folder, name));
 
 /** The whole specification: its main file, then each other file under a heading that says what it is. */
 export async function readSpecFolder(folder: string, read: ReadPart): ReturnType<ReadPart> {
@@ -74,24 +77,27 @@ function featureParts(folder: string): readonly Part[] {
 
 /** `openspec/changes/NAME/` of OpenSpec: what changes (the deltas), and what holds today. */
 function changeParts(folder: string): readonly Part[] {
-  const standing = resolve(folder, '..', '..', 'specs');
+  const project = resolve(folder, '..', '..');
   const deltas = filesBelow(folder, 'specs').filter((name) => basename(name) === 'spec.md');
   return [
     ...ifThere(folder, 'design.md', 'how it is to be built'),
     ...deltas.flatMap((name) => {
       const capability = dirname(name).replace(/^specs[\\/]/, '');
-      const today = join(standing, capability, 'spec.md');
+      const today = join('specs', capability, 'spec.md');
       return [
-        ...(isPlainFile(today)
+        ...(isPlainFile(project, today)
           ? [
               {
                 name: `today's specs/${capability}/spec.md`,
-                path: today,
+                path: join(project, today),
                 role: 'requirements before this change',
               },
             ]
           : []),
-        { name, path: join(folder, name), role: 'requirements that this change adds, modifies or removes' },
+        {
+          ...{ name, path: join(folder, name) },
+          role: 'requirements that this change adds, modifies, removes or renames',
+        },
       ];
     }),
     ...tasksIn(folder),
@@ -102,7 +108,7 @@ const tasksIn = (folder: string): readonly Part[] =>
   ifThere(folder, 'tasks.md', 'advice of another planner, not work orders; the files before it win');
 
 const ifThere = (folder: string, name: string, role: string): readonly Part[] =>
-  isPlainFile(join(folder, name)) ? [{ name, path: join(folder, name), role }] : [];
+  isPlainFile(folder, name) ? [{ name, path: join(folder, name), role }] : [];
 
 /** The regular files below a subfolder, by name, relative to the folder. */
 function filesBelow(folder: string, name: string): readonly string[] {
@@ -116,12 +122,17 @@ function filesBelow(folder: string, name: string): readonly string[] {
     });
 }
 
-/** The first of the files in the folder or above it, up to the top of the repository. */
+/** The first of the files in the folder or above it, up to the top of the repository. Without a repository up to the folder above
+ *  `specs`, where both tools put a project: files further up may be other people's. */
 function above(folder: string, names: readonly string[]): Pick<Part, 'name' | 'path'> | undefined {
-  for (let at = resolve(folder); ; at = dirname(at)) {
-    const name = names.find((one) => isPlainFile(join(at, one)));
+  const folders = upwards(resolve(folder));
+  const top = folders.findIndex((at) => isThere(join(at, '.git')));
+  for (const at of folders.slice(0, (top === -1 ? 2 : top) + 1)) {
+    const name = names.find((one) => isPlainFile(at, one));
     if (name !== undefined) return { name: basename(name), path: join(at, name) };
-    const isTop = lstatSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined;
-    if (isTop || dirname(at) === at) return undefined;
   }
+  return undefined;
 }
+
+const upwards = (folder: string): readonly string[] =>
+  dirname(folder) === folder ? [folder] : [folder, ...upwards(dirname(folder))];

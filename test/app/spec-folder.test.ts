@@ -120,14 +120,14 @@ test('a change of OpenSpec is its proposal, design, and each delta next to what 
 
     ---
 
-    File specs/auth/spec.md: requirements that this change adds, modifies or removes
+    File specs/auth/spec.md: requirements that this change adds, modifies, removes or renames
 
     ## ADDED Requirements
     ### Requirement: Code
 
     ---
 
-    File specs/mail/spec.md: requirements that this change adds, modifies or removes
+    File specs/mail/spec.md: requirements that this change adds, modifies, removes or renames
 
     ## ADDED Requirements
     ### Requirement: Mail
@@ -141,6 +141,23 @@ test('links are not followed: they could lead out of the specification', async (
   symlinkSync(join(top, 'secret.txt'), join(top, 'specs/001-links/plan.md'));
   symlinkSync(join(top, 'secret.txt'), join(top, 'specs/001-links/contracts/secret.md'));
   expect(await read('specs/001-links')).not.toContain('a secret');
+});
+
+test('a folder on the way that is a link is not followed either', async () => {
+  write({ ...change, 'elsewhere/spec.md': 'a secret', 'elsewhere/constitution.md': 'a secret' });
+  rmSync(join(top, 'openspec/specs/auth'), { recursive: true });
+  symlinkSync(join(top, 'elsewhere'), join(top, 'openspec/specs/auth'));
+  expect(await read('openspec/changes/two-factor')).not.toContain('a secret');
+  write({ 'p/.git/HEAD': 'ref: refs/heads/main\n', 'p/specs/1/spec.md': 'Build it.\n' });
+  symlinkSync(join(top, 'elsewhere'), join(top, 'p/memory'));
+  expect(await read('p/specs/1')).toBe('Build it.\n');
+});
+
+test('without a repository the constitution is looked for in the project only, not in all folders above', async () => {
+  write({ 'memory/constitution.md': "Someone's rules.\n", 'p/specs/1/spec.md': 'Build it.\n' });
+  expect(await read('p/specs/1')).toBe('Build it.\n');
+  write({ 'p/.specify/memory/constitution.md': 'The rules.\n' });
+  expect(await read('p/specs/1')).toContain('The rules.');
 });
 
 test.for([
