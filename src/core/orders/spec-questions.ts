@@ -38,9 +38,8 @@ export type SpecQuestion = z.infer<ReturnType<typeof specQuestionSchema>>;
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Marks of spec-kit for what its author left open. */
-const openMark = /\[NEEDS CLARIFICATION:?([^\]]*)\]/g;
-const isMarked = ({ quotation }: SpecQuestion): boolean => new RegExp(openMark.source).test(quotation);
+/** Marks of spec-kit for what its author left open. Brackets in one come in pairs, else the first one that closes ends it. */
+const openMark = /\[NEEDS CLARIFICATION:?((?:[^[\]]|\[[^[\]]*\])*|[^\]]*)\]/g;
 
 /** The questions that count, at most five: those about a mark first, also where the model passed one over. Dropped are those whose
  *  quotation the specification does not have. */
@@ -55,10 +54,14 @@ export function questionsAbout(
   const quoted = checked.filter(
     (one): one is SpecQuestion => one !== undefined && text.includes(one.quotation),
   );
-  const marks = [...text.matchAll(openMark)].flatMap(([quotation, about = '']): SpecQuestion[] =>
-    quoted.some(
-      (one) => one.quotation.includes(quotation) || (isMarked(one) && quotation.includes(one.quotation)),
-    )
+  const found = [...text.matchAll(openMark)];
+  const unmarked = text.replaceAll(openMark, '\n');
+  // A model may quote a mark, or words that only a mark has.
+  const isAbout = ({ quotation }: SpecQuestion, mark: string): boolean =>
+    quotation.includes(mark) || (mark.includes(quotation) && !unmarked.includes(quotation));
+  const isMarked = (one: SpecQuestion): boolean => found.some(([mark]) => isAbout(one, mark));
+  const marks = found.flatMap(([quotation, about = '']): SpecQuestion[] =>
+    quoted.some((one) => isAbout(one, quotation))
       ? []
       : [{ quotation, question: about.trim() || 'How is it meant?', proposal: 'the simplest reading' }],
   );
@@ -85,6 +88,9 @@ export const questionsText = (questions: readonly SpecQuestion[], problem?: stri
 /** An answer to a question; `text` is undefined where the proposal was taken. */
 export type SpecAnswer = { readonly text: string | undefined };
 
+/** The number of a question at the beginning of a line; not that of `1.5 seconds` or `10:30`. */
+const numberOfQuestion = /^\s*(\d+)\s*(?::(?!\d)|[.)](?=\s|$))\s*(.*)$/;
+
 /** The answers in the words of a person, in the order of the questions. */
 export function specAnswersIn(
   text: string,
@@ -94,7 +100,7 @@ export function specAnswersIn(
   let current: number | undefined;
   for (const one of text.split(/\r?\n/)) {
     if (one.trim() === '') continue;
-    const [, number, words = ''] = /^\s*(\d+)\s*[:.)]\s*(.*)$/.exec(one) ?? [];
+    const [, number, words = ''] = numberOfQuestion.exec(one) ?? [];
     if (number !== undefined) {
       current = Number(number);
       if (current < 1 || current > questions.length)

@@ -46,6 +46,21 @@ test('a mark about which the model asks is not asked about again, and comes firs
   });
 });
 
+test('words that only a mark has are about that mark; words that are elsewhere too are not', () => {
+  expect(about(question('Sort the report.'), question('within how many seconds?'))).toEqual({
+    of: ['within how many seconds?', 'Sort the report.'],
+    dropped: 0,
+  });
+  expect(about(question('in'))).toEqual({ of: [mark, 'in'], dropped: 0 });
+});
+
+test('a mark with brackets in it is whole', () => {
+  const got = questionsAbout('Use [NEEDS CLARIFICATION: [a], [b] or both?] here.', { questions: [] });
+  expect(got).toMatchObject({
+    questions: [{ quotation: '[NEEDS CLARIFICATION: [a], [b] or both?]', question: '[a], [b] or both?' }],
+  });
+});
+
 test('at most five are asked, and an empty word is no question', () => {
   const many = Array.from({ length: 9 }, (_, n) => question('Sort the report.', { question: `What ${n}?` }));
   expect(about(...many, question('Sort', { question: ' ' }))).toMatchObject({ dropped: 6 });
@@ -66,6 +81,12 @@ test.for([
   ['one', '2: other  words', [undefined, 'other words', undefined]],
   ['several, in any order and form', '3) c\n 1. a', ['a', undefined, 'c']],
   ['several lines', '1: first\nand more\n2: b', ['first and more', 'b', undefined]],
+  ['without a blank', '2:other', [undefined, 'other', undefined]],
+  [
+    'a number in an answer',
+    '2: at most\n1.5 seconds,\n1:30 at night',
+    [undefined, 'at most 1.5 seconds, 1:30 at night', undefined],
+  ],
 ] as const)('answers are read: %s', ([, text, expected]) => {
   const got = specAnswersIn(text, three);
   expect('answers' in got ? got.answers.map((one) => one.text) : got).toEqual(expected);
@@ -82,7 +103,8 @@ test.for([
 });
 
 test('the answer to an only question needs no number', () => {
-  expect(specAnswersIn('ten seconds', [question('a')])).toEqual({ answers: [{ text: 'ten seconds' }] });
+  for (const text of ['ten seconds', '1.5 seconds', '10:30'])
+    expect(specAnswersIn(text, [question('a')])).toEqual({ answers: [{ text }] });
 });
 
 test('the specification keeps its text, and has each answer with who gave it and when', () => {
