@@ -79,12 +79,16 @@ async function leave(): Promise<void> {
   if (!heedsSignals) return;
   leaving = new AbortController();
   await untilRead([process.stdout, process.stderr], { asked, enough: leaving.signal });
-  for (const work of last) await work();
+  // Side by side: work that waits for a network does not hold up the others, and the second signal ends the wait.
+  leaving = new AbortController();
+  const { signal } = leaving;
+  const hurried = new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+  await Promise.race([Promise.all(last.map((work) => work())), hurried]);
   process.exit();
 }
 
 let asked: AbortSignal | undefined;
-/** Set when nothing is left but what readers have not taken yet; ends the wait for them. */
+/** Set when nothing is left but what readers have not taken yet, then the last work; ends the wait for them. */
 let leaving: AbortController | undefined;
 
 /** Milliseconds within which the same signal twice is one: `npx` passes on what the terminal has sent to both of us. */

@@ -5,7 +5,7 @@ import type { Log } from '../../core/contracts/watcher.ts';
 import { statusAtEnd } from '../../core/overridden.ts';
 import type { LineFacts } from '../../core/records/journal.ts';
 import type { Manifest } from '../../core/records/manifest.ts';
-import { type Post, realPost } from '../../platform/http.ts';
+import { type HttpSend, realSend } from '../../platform/http.ts';
 import { packageVersion } from '../../platform/package.ts';
 import {
   attributesOf,
@@ -20,7 +20,7 @@ import { type TraceTarget, traceTarget } from './target.ts';
 export interface TraceExporter {
   /** Takes a line that the journal has. */
   add(line: LineFacts): void;
-  /** Waits for what is being sent, and sends the rest once. Never rejects. */
+  /** Waits for what is being sent, and sends the rest once; closed again it does nothing more. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const mostWaiting = 2000;
 export function openTraceExporter(
   manifest: Manifest,
   lines: readonly LineFacts[],
-  { env, log, post = realPost }: { readonly env: Environment; readonly log: Log; readonly post?: Post },
+  { env, log }: { readonly env: Environment; readonly log: Log },
 ): TraceExporter | undefined {
   const target = traceTarget(env);
   if (target === undefined) return undefined;
@@ -40,7 +40,7 @@ export function openTraceExporter(
     return undefined;
   }
   const gathered = new SpanGatherer(manifest, lines);
-  const sender = new SpanSender(target, log, post);
+  const sender = new SpanSender(target, log, realSend);
   return {
     add: (line) => sender.send(gathered.add(line)),
     close: () => sender.close(),
@@ -107,20 +107,29 @@ const executionOf = ({ node, visit }: { readonly node: string; readonly visit: n
 const callOf = (line: { readonly node: string; readonly visit: number; readonly attempt: number }): string =>
   `${executionOf(line)} ${line.attempt}`;
 
-/** Sends one request at a time; what a collector does not take waits for the next one. */
+/** How a collector answered, and what is wrong with it. */
+type Sent = {
+  readonly why?: string;
+  /** Whether the same spans may be taken later: the collector is busy or away, and does not refuse them. */
+  readonly again?: boolean;
+  readonly isSilent?: boolean;
+};
+
+/** Sends one request at a time; what a collector did not get waits for the next one. */
 class SpanSender {
   private waiting: readonly TraceSpan[] = [];
-  private sending: Promise<void> = Promise.resolve();
+  private sending: Promise<Sent> = Promise.resolve({});
+  private closing: Promise<void> | undefined;
   private isSending = false;
   private hasFailed = false;
   private readonly target: TraceTarget;
   private readonly log: Log;
-  private readonly post: Post;
+  private readonly request: HttpSend;
 
-  constructor(target: TraceTarget, log: Log, post: Post) {
+  constructor(target: TraceTarget, log: Log, request: HttpSend) {
     this.target = target;
     this.log = log;
-    this.post = post;
+    this.request = request;
   }
 
   send(spans: readonly TraceSpan[]): void {
@@ -133,38 +142,59 @@ class SpanSender {
     });
   }
 
-  async close(): Promise<void> {
-    await this.sending;
-    if (this.waiting.length > 0) await this.sendWaiting();
+  close(): Promise<void> {
+    this.closing ??= this.sendLast();
+    return this.closing;
+  }
+
+  /** The process waits for this: a collector that is silent now is not asked again. */
+  private async sendLast(): Promise<void> {
+    const isUnderWay = this.isSending;
+    const { isSilent = false } = await this.sending;
+    if (this.waiting.length > 0 && !(isUnderWay && isSilent)) await this.sendWaiting();
   }
 
   /** Until nothing waits, or the collector does not take it. */
-  private async sendWaiting(): Promise<void> {
+  private async sendWaiting(): Promise<Sent> {
     while (this.waiting.length > 0) {
       const spans = this.waiting;
       this.waiting = [];
-      const why = await this.problemWith(spans);
-      if (why === undefined) continue;
-      this.waiting = [...spans, ...this.waiting].slice(-mostWaiting);
-      if (!this.hasFailed) this.log('warn', 'traces could not be sent', { why });
+      const sent = await this.sendOnce(spans);
+      if (sent.why === undefined) continue;
+      if (!this.hasFailed) this.log('warn', 'traces could not be sent', { why: sent.why });
       this.hasFailed = true;
-      return;
+      if (sent.again !== true) continue;
+      this.waiting = [...spans, ...this.waiting].slice(-mostWaiting);
+      return sent;
     }
+    return {};
   }
 
-  private async problemWith(spans: readonly TraceSpan[]): Promise<string | undefined> {
+  private async sendOnce(spans: readonly TraceSpan[]): Promise<Sent> {
     const { url, headers, timeoutMs, resource } = this.target;
     const attributes = attributesOf({ 'service.version': packageVersion(), ...resource });
     const scope = { name: 'factory', version: packageVersion() };
     const body = JSON.stringify({
       resourceSpans: [{ resource: { attributes }, scopeSpans: [{ scope, spans }] }],
     });
-    const answer = await this.post({
-      ...{ url, body, timeoutMs },
+    const answer = await this.request({
+      ...{ method: 'POST', url, body, timeoutMs, mostBytes: longestAnswer },
       headers: { ...headers, 'Content-Type': 'application/json' },
     });
     const { host } = new URL(url);
-    if ('unreachable' in answer) return `${host}: ${answer.unreachable}`;
-    return answer.status >= 200 && answer.status < 300 ? undefined : `${host} answered ${answer.status}`;
+    if ('unreachable' in answer)
+      return { why: `${host}: ${answer.unreachable}`, again: true, isSilent: true };
+    const { status } = answer;
+    if (status >= 200 && status < 300) return rejectedBy(host, answer.body);
+    return { why: `${host} answered ${status}`, again: [408, 429].includes(status) || status >= 500 };
   }
+}
+
+/** Bytes of an answer. */
+const longestAnswer = 1024 * 1024;
+
+/** What a collector says of spans that it took only in part; its words are its own and stay out of the log. */
+function rejectedBy(host: string, body: string): Sent {
+  const count = Number(/"(?:rejectedSpans|rejected_spans)"\s*:\s*"?(\d+)/.exec(body)?.[1] ?? 0);
+  return count > 0 ? { why: `${host} rejected ${count} of the spans` } : {};
 }

@@ -102,15 +102,22 @@ function callSpan(
     ...{ startTimeUnixNano: nanos(started.at), endTimeUnixNano: nanos(ended.at) },
     attributes: attributesOf({
       'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': model === undefined ? undefined : providerOfModel(model),
+      'gen_ai.provider.name': model === undefined ? undefined : conventionalProvider(model),
       'gen_ai.agent.name': started.agent,
       'gen_ai.request.model': model,
       ...usageAttributes(ended.usage),
       'factory.cost_usd': ended.cost_usd,
       'factory.attempt': started.attempt,
+      'error.type': cut ? 'interrupted' : undefined,
     }),
     status: cut ? { code: states.error, message: 'interrupted' } : { code: states.unset },
   };
+}
+
+/** A provider as the conventions name it. */
+function conventionalProvider(model: string): string | undefined {
+  const provider = providerOfModel(model);
+  return provider === 'gemini' ? 'gcp.gemini' : provider;
 }
 
 const usageAttributes = (usage: Usage | null): Record<string, AttributeValue> => ({

@@ -21,14 +21,15 @@ export function traceTarget(env: Environment): TraceTarget | { readonly why: str
   const isOff = wordIn(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || exporter === 'none';
   const url = isOff ? undefined : endpointIn(env);
   if (url === undefined) return undefined;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return { why: 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address' };
+  const headers = pairsIn(own('HEADERS'));
+  const why = endpointProblem(url) ?? headersProblem(headers);
+  if (why !== undefined) return { why };
   if (own('PROTOCOL') === 'grpc')
     return { why: 'OTEL_EXPORTER_OTLP_PROTOCOL is grpc: only http/json is supported' };
   const timeout = Number(own('TIMEOUT') ?? defaultTimeoutMs);
   return {
     url,
-    headers: pairsIn(own('HEADERS')),
+    headers,
     timeoutMs: timeout > 0 ? timeout : defaultTimeoutMs,
     resource: {
       ...pairsIn(wordIn(env, 'OTEL_RESOURCE_ATTRIBUTES')),
@@ -45,7 +46,26 @@ function endpointIn(env: Environment): string | undefined {
   const [traces, base] = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'].map((name) =>
     wordIn(env, name),
   );
-  return traces ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+  return traces ?? base?.replace(/\/*(?=[?#]|$)/, '/v1/traces');
+}
+
+/** What is wrong, without the text itself: it may be a secret, and the library that sends it would print it. */
+function endpointProblem(url: string): string | undefined {
+  const { protocol, username, password } = URL.canParse(url)
+    ? new URL(url)
+    : { protocol: '', username: '', password: '' };
+  if (!/^https?:$/.test(protocol)) return 'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address';
+  return username === '' && password === ''
+    ? undefined
+    : 'OTEL_EXPORTER_OTLP_ENDPOINT has a user or a password: name a header in OTEL_EXPORTER_OTLP_HEADERS instead';
+}
+
+function headersProblem(headers: Readonly<Record<string, string>>): string | undefined {
+  const isSendable = ([name, value]: [string, string]) =>
+    /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+  return Object.entries(headers).every(isSendable)
+    ? undefined
+    : 'OTEL_EXPORTER_OTLP_HEADERS has a name or a value that a header cannot have';
 }
 
 /** `a=1,b=2`, percent-encoded. */

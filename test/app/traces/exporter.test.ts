@@ -24,6 +24,9 @@ type Received = { path: string | undefined; headers: IncomingHttpHeaders; body: 
 let top = '';
 let received: Received[] = [];
 let status = 200;
+let answer = '{}';
+/** The collector takes requests and answers none. */
+let isSilent = false;
 const collector = createServer((request, response) => {
   let body = '';
   request.on('data', (piece: Buffer) => {
@@ -32,7 +35,7 @@ const collector = createServer((request, response) => {
   request.on('end', () => {
     received.push({ path: request.url, headers: request.headers, body });
     response.statusCode = status;
-    response.end('{}');
+    if (!isSilent) response.end(answer);
   });
 });
 const address = () => `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
@@ -43,11 +46,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   rmSync(top, { recursive: true, force: true });
+  collector.closeAllConnections();
   await new Promise((closed) => collector.close(closed));
 });
 beforeEach(() => {
   received = [];
   status = 200;
+  answer = '{}';
+  isSilent = false;
 });
 afterEach(() => rmSync(join(top, '.factory'), { recursive: true, force: true }));
 
@@ -64,7 +70,7 @@ const valuesOf = ({ attributes }: Span) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 /** A pipeline that asks an agent, which answers, and runs a command. */
-function write(command: string): void {
+function write(command: string, model = 'gpt-5'): void {
   writeFileSync(
     join(top, 'p.dot'),
     `digraph g {
@@ -81,7 +87,7 @@ function write(command: string): void {
     join(top, 's.json'),
     JSON.stringify({
       format: 'factory-script/1',
-      answers: { ask: [{ text: 'a text', usage: { model: 'gpt-5', input_tokens: 7, output_tokens: 3 } }] },
+      answers: { ask: [{ text: 'a text', usage: { model, input_tokens: 7, output_tokens: 3 } }] },
     }),
   );
 }
@@ -168,6 +174,46 @@ test('a collector that refuses is reported once, and changes nothing about the r
   expect(spansIn(received.slice(-1)).map(({ name }) => name)).toContain('start');
 });
 
+test.for([
+  ['refuses for good', 400, '{}', 'answered 400'],
+  [
+    'takes a part',
+    200,
+    '{"partialSuccess":{"rejectedSpans":"1","errorMessage":"a secret"}}',
+    'rejected 1 of the spans',
+  ],
+] as const)('a collector that %s is reported once, and gets no span again', async ([, code, body, why]) => {
+  write('true');
+  [status, answer] = [code, body];
+  const ran = await call(['run', 'p.dot'], { runId: 'r1', script: 's.json' }, { cwd: top, env: env() });
+  expect(ran.code).toBe(0);
+  expect(ran.err.split(why)).toHaveLength(2);
+  expect(ran.err).not.toContain('a secret');
+  const ids = spansIn(received).map(({ spanId }) => spanId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the end of a run is sent once to a collector that never answers: the process waits for it', async () => {
+  write('true');
+  isSilent = true;
+  const ran = await call(
+    ['run', 'p.dot'],
+    { runId: 'r1', script: 's.json' },
+    { cwd: top, env: { ...env(), OTEL_EXPORTER_OTLP_TIMEOUT: '100' } },
+  );
+  expect(ran.code).toBe(0);
+  expect(ran.err.split('traces could not be sent')).toHaveLength(2);
+  const ends = spansIn(received).filter(({ parentSpanId }) => parentSpanId === undefined);
+  expect(ends.length).toBeLessThanOrEqual(1);
+});
+
+test('a provider has the name of the conventions', async () => {
+  write('true', 'gemini-2.5-pro');
+  await call(['run', 'p.dot'], { runId: 'r1', script: 's.json' }, { cwd: top, env: env() });
+  const one = spansIn(received).find(({ name }) => name === 'chat gemini-2.5-pro') as Span;
+  expect(valuesOf(one)['gen_ai.provider.name']).toBe('gcp.gemini');
+});
+
 const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
 test.for([
   ['nothing is set', {}, undefined],
@@ -176,6 +222,11 @@ test.for([
     'the endpoint of traces is whole',
     { ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://other/x' },
     'https://other/x',
+  ],
+  [
+    'the base has a path and a query',
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector/otlp/?tenant=a/' },
+    'https://collector/otlp/v1/traces?tenant=a/',
   ],
   ['it is switched off', { ...base, OTEL_SDK_DISABLED: 'true' }, undefined],
   ['another exporter is chosen', { ...base, OTEL_TRACES_EXPORTER: 'none' }, undefined],
@@ -187,6 +238,11 @@ test.for([
 test.for([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'no http or https address'],
   [{ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'only http/json'],
-] as const)('an endpoint that cannot be used says why: %j', ([given, why]) => {
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://ada:sesame@collector' }, 'has a user or a password'],
+  [{ ...base, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%0Asesame' }, 'a header cannot have'],
+  [{ ...base, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=sesame\u2713' }, 'a header cannot have'],
+  [{ ...base, OTEL_EXPORTER_OTLP_HEADERS: 'ses ame=sesame' }, 'a header cannot have'],
+] as const)('what cannot be used is said, without a secret in it: %j', ([given, why]) => {
   expect(traceTarget(given)).toEqual({ why: expect.stringContaining(why) });
+  expect(JSON.stringify(traceTarget(given))).not.toContain('sesame');
 });
