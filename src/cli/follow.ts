@@ -11,6 +11,7 @@ import type { VerbResult } from './verb.ts';
 export type FollowCommandOptions = Omit<SubmitOptions, 'key' | 'inOrder'> & {
   readonly repo?: string;
   readonly rounds?: number;
+  readonly merges?: number;
   readonly trust?: readonly string[];
   readonly look?: boolean;
   readonly adopt?: boolean;
@@ -21,8 +22,8 @@ export async function followCommand(
   options: FollowCommandOptions,
   io: CliIo,
 ): Promise<VerbResult> {
-  const { repo, rounds = 3, trust = [], look, adopt, ...submit } = options;
-  const flags = { target, repo, rounds, trust, adopt, submit: submitRequestOf([], submit) };
+  const { repo, rounds = 3, merges = 3, trust = [], look, adopt, ...submit } = options;
+  const flags = { target, repo, rounds, merges, trust, adopt, submit: submitRequestOf([], submit) };
   if (look !== true && adopt !== true) return queued(flags, options, io);
   const done = await withQueue(options, io, (queue, runsDir) =>
     followOnce(queue, flags, { ...io, runsDir, send: realSend }),

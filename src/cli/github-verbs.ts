@@ -72,6 +72,11 @@ export const followVerb: Verb = {
     option('--look', 'look once in this process, as a worker does for the job'),
     option('--adopt', 'look once, and build on the commits that others have pushed to the branch'),
     option('--rounds <n>', 'most rounds (default: 3)', wholeNumber(0)),
+    option(
+      '--merges <n>',
+      'most merges of a base that has moved, each verified before it is pushed; 0: none (default: 3)',
+      wholeNumber(0),
+    ),
     option('--trust <login>', 'a bot whose comments are requests, too; repeatable', repeatable),
     option('--repo <name>', 'OWNER/REPO of the pull request (default: that of the first remote)', notEmpty),
     runsdir(),

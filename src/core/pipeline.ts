@@ -28,6 +28,10 @@ export function buildsHistory(graph: Graph): boolean {
   );
 }
 
+/** Whether the run has a git history: its pipeline makes commits, or it begins with a commit that was named. */
+export const hasHistory = (graph: Graph, { base }: { readonly base?: string }): boolean =>
+  buildsHistory(graph) || base !== undefined;
+
 /** Whether nodes of the graph open branches or call other pipelines. */
 const opensBranches = (graph: Graph): boolean =>
   graph.children !== undefined || [...allNodes(graph).values()].some(({ type }) => type === fanOutType);

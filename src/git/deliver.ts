@@ -10,7 +10,7 @@ import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../platform/files/write.ts';
 import { type Git, GitError, makeRepository, ownGit, sourceGit } from '../platform/git.ts';
 import { historyGit } from './history.ts';
-import { branchUse, type RefusedRepository } from './repository.ts';
+import { branchUse, commitNamed, type RefusedRepository } from './repository.ts';
 
 const refuse = (problem: string, fix: string): RefusedRepository => ({ problem, fix });
 
@@ -44,10 +44,38 @@ export async function deliverBranch(options: {
       'pass --to DIR for a new repository',
     );
   if (problem !== undefined) return refuse(problem.inUse, fix);
+  return moveBranch(git, { branch, before, head });
+}
+
+/** Fast-forwards a branch of `source` to a commit that is there. */
+export async function forwardBranch(
+  source: string,
+  { branch, head }: { readonly branch: string; readonly head: string },
+  env: Environment,
+): Promise<RefusedRepository | undefined> {
+  const git = sourceGit(source, env);
+  const before = await commitNamed(git, `refs/heads/${branch}`);
+  if (before === head) return undefined;
+  const inUse = await branchUse(git, branch, { mayBeCurrent: false });
+  if (inUse !== undefined) return refuse(inUse, 'switch to another branch there');
+  return moveBranch(git, { branch, before, head });
+}
+
+async function moveBranch(
+  git: Git,
+  to: {
+    readonly branch: string;
+    readonly before: string | undefined;
+    readonly head: string;
+  },
+): Promise<RefusedRepository | undefined> {
+  const { branch, before, head } = to;
+  const fix = 'pass --branch NAME for another one';
   if (before !== undefined && !(await git.run(['merge-base', '--is-ancestor', before, head])).ok)
     return refuse(`the branch "${branch}" has commits that the run does not have`, fix);
   // The old value (zeros for none) is compared, so that no other move is undone.
   const old = before ?? '0'.repeat(head.length);
+  const ref = `refs/heads/${branch}`;
   const moved = await git.run(['update-ref', '-m', 'factory deliver', '--no-deref', ref, head, old]);
   if (moved.ok) return undefined;
   return refuse(`the branch "${branch}" could not be moved: ${moved.why}`, fix);
@@ -87,7 +115,8 @@ const bring = (
     from.env,
   );
 
-async function copyObjects(from: Git, revisions: readonly string[], into: Git, env: Environment) {
+/** Packs what `revisions` name and puts it into another repository's objects. */
+export async function copyObjects(from: Git, revisions: readonly string[], into: Git, env: Environment) {
   const folder = await makeTemporary(temporaryOf(env), 'factory-pack');
   try {
     const input = `${revisions.join('\n')}\n`;

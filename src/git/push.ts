@@ -1,14 +1,10 @@
 /** Pushes a branch to the first remote. */
-import { join } from 'node:path';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
-import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { beforeWrite } from '../platform/files/fence.ts';
-import { readSome } from '../platform/files/read.ts';
-import { removeTree } from '../platform/files/remove.ts';
-import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
-import { type Git, GitError, noHooks, sourceGit, withoutGit } from '../platform/git.ts';
+import { type Git, GitError, sourceGit } from '../platform/git.ts';
 import { filteredOnBranch } from './filters.ts';
+import { callRemote } from './remote-call.ts';
 
 /** `remote` is empty when the repository has none. */
 export type PushResult = {
@@ -21,12 +17,6 @@ export type PushResult = {
 /** The command to push by hand. */
 export const pushCommand = (repo: string, { remote }: PushResult, branch: string): string =>
   `git -C ${quoteWord(repo)} push -u ${quoteWord(remote === '' ? 'REMOTE' : remote)} ${quoteWord(branch)}`;
-
-const limitMs = 60_000;
-
-/** Variables by which git reaches remotes; those that name a repository or an index are not among them. */
-const connecting =
-  /^GIT_(?:SSH|SSH_COMMAND|SSH_VARIANT|ASKPASS|SSL_|HTTP_|PROXY|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|EXEC_PATH)/;
 
 /** Why a push failed: the line of git's output with the reason, without its advice. */
 export function pushFailure(stderr: string): string {
@@ -82,30 +72,13 @@ export async function push(
     if (!(error instanceof GitError)) throw error;
     return fail(`git cannot say whether a filter would have converted files: ${error.message}`);
   }
-  const folder = await makeTemporary(temporaryOf(env), 'factory-push');
-  try {
-    const [stdoutFile, stderrFile] = [join(folder, 'out'), join(folder, 'err')];
-    const passed = new Set(Object.keys(env).filter((name) => connecting.test(name)));
-    // `only` would push submodules and not the branch.
-    const settings = [...noHooks, 'core.fsmonitor=false', 'gc.auto=0', 'push.recurseSubmodules=no'];
-    const quiet = settings.flatMap((setting) => ['-c', setting]);
-    if (options.held !== undefined) beforeWrite(options.held);
-    const ended = await spawn.run({
-      argv: ['git', ...quiet, 'push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
-      cwd: repo,
-      env: { ...withoutGit(env, passed), GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
-      stdoutFile,
-      stderrFile,
-      mask: textsToMask(env),
-      timeoutMs: limitMs,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    });
-    const stdout = (await readSome(stdoutFile, 4000, 'tail')) ?? '';
-    const stderr = (await readSome(stderrFile, 4000, 'tail')) ?? '';
-    if (ended.kind === 'exited') return { ok: ended.code === 0, remote, stdout, stderr };
-    const why = ended.kind === 'timed_out' ? `[TIMEOUT] after ${limitMs / 1000} s` : `[${ended.kind}]`;
-    return { ok: false, remote, stdout, stderr: `${stderr}${why}` };
-  } finally {
-    await removeTree(folder);
-  }
+  // `only` would push submodules and not the branch.
+  const settings = ['push.recurseSubmodules=no'];
+  const before = options.held === undefined ? undefined : beforeWrite.bind(undefined, options.held);
+  const called = await callRemote(
+    { repo, env, settings, ...(before && { before }), ...(options.signal && { signal: options.signal }) },
+    ['push', '-u', remote, `refs/heads/${branch}:refs/heads/${branch}`],
+    spawn,
+  );
+  return { ...called, remote };
 }

@@ -32,6 +32,7 @@ import {
   treeWith,
 } from './commit.ts';
 import { type HistoryStart, historyGit, readHistoryStart } from './history.ts';
+import { commitNamed } from './repository.ts';
 
 export type StartedHistory = {
   /** `git` when the workdir is the top of a repository. */
@@ -96,6 +97,8 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   const looked = found?.within === undefined ? found : undefined;
   const source = looked && options.exact === true ? { ...looked, dirty: [] } : looked;
   if (source !== undefined && source.dirty.length > 0 && !options.allowDirty) return dirtyProblem(source);
+  const named = await namedBase(options, source !== undefined, env);
+  if (typeof named === 'object') return named;
   await rm(historyDir, { recursive: true, force: true });
   await makeRepository(historyDir, {
     settingsFile: historyLayout(historyDir).settings,
@@ -105,9 +108,9 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
     env,
   });
   await keepToLineEnds(historyDir);
-  const base = source && (options.base ?? source.head);
+  const base = source && (named ?? source.head);
   const from = workdir !== undefined && source !== undefined && base !== undefined;
-  const submodules = from ? await fetchBase(options, workdir, source, base, env) : [];
+  const submodules = from ? await fetchBase({ ...options, base }, workdir, source, env) : [];
   const applied = from && options.redo !== true ? await appliedOrders(workdir, base, env) : {};
   const record: HistoryStart = {
     version: 1,
@@ -126,6 +129,20 @@ async function start(options: Start, env: Environment): Promise<StartedHistory |
   return { kind: record.kind, baseCommit: record.base_commit, author: record.author, notes };
 }
 
+/** The commit that `base` names in the workdir; undefined where none is named. */
+async function namedBase(
+  { workdir, base }: Start,
+  isRepository: boolean,
+  env: Environment,
+): Promise<string | undefined | GitProblem> {
+  if (base === undefined) return undefined;
+  const fix = 'name a commit of the git repository that --workdir names, or leave out --base';
+  if (workdir === undefined || !isRepository)
+    return problem('base-commit', `the workdir is no git repository, so it has no commit ${base}`, fix);
+  const found = await commitNamed(sourceGit(workdir, env), base);
+  return found ?? problem('base-commit', `${workdir} has no commit ${base}`, fix);
+}
+
 function dirtyProblem({ dirty }: Source): GitProblem {
   const more = dirty.length > 10 ? ` and ${dirty.length - 10} more` : '';
   return problem(
@@ -137,16 +154,22 @@ function dirtyProblem({ dirty }: Source): GitProblem {
 
 /** Fetches the commit that the history begins with. Answers the submodules in it. */
 async function fetchBase(
-  options: Start,
+  options: Start & { readonly base: string },
   workdir: string,
   source: Source,
-  base: string,
   env: Environment,
 ): Promise<string[]> {
+  const { base } = options;
   const git = historyGit(options.historyDir, env);
   // One commit is enough: its parents are in the workdir, where the commits are delivered.
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
-  await git.text(['fetch', ...quiet, '--depth=1', workdir, `${options.base ?? 'HEAD'}:${baseRef}`]);
+  await git.text([
+    'fetch',
+    ...quiet,
+    '--depth=1',
+    workdir,
+    `${base === source.head ? 'HEAD' : base}:${baseRef}`,
+  ]);
   const fetched = await git.text(['rev-parse', baseRef]);
   if (fetched !== base) throw new GitError(`HEAD of the workdir moved from ${base} to ${fetched}`, false);
   // The commit of the copied files, needed to turn the copy into the tree of the base. The copy of a sparse checkout

@@ -61,9 +61,9 @@ export async function queueFollow(
 
 function jobOf(record: FollowRecord, flags: FollowRequestFlags, { cwd, clock }: FollowHost): Job {
   const { run_id: run, repo, number } = record;
-  const { rounds, trust, submit } = flags;
+  const { rounds, merges, trust, submit } = flags;
   const words = [
-    ...[run, `--repo=${repo}`, `--rounds=${rounds}`],
+    ...[run, `--repo=${repo}`, `--rounds=${rounds}`, `--merges=${merges}`],
     ...trust.map((login) => `--trust=${login}`),
     ...wordsOf(submit.flags, cwd),
     ...Object.entries(submit.vars).map(([name, value]) => `--var=${name}=${value}`),

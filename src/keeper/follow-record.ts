@@ -27,6 +27,18 @@ export type FollowRequest = z.infer<ReturnType<typeof requestSchema>>;
 
 const checkSchema = once(() => z.object({ name: z.string(), conclusion: z.string(), text: z.string() }));
 
+const mergeSchema = once(() =>
+  z.object({
+    /** Name of the base branch, and its commit that is merged. */
+    base: z.string(),
+    commit: z.string(),
+    /** The commit that merges it. */
+    merged: z.string(),
+    at: z.string(),
+  }),
+);
+export type FollowMerge = z.infer<ReturnType<typeof mergeSchema>>;
+
 const roundSchema = once(() =>
   z.object({
     run_id: runId(),
@@ -34,6 +46,8 @@ const roundSchema = once(() =>
     base: z.string(),
     requests: z.array(requestSchema()),
     checks: z.array(checkSchema()),
+    /** Its run only verifies a merge of the base, and no one has asked for it. */
+    merge: mergeSchema().nullable().default(null),
     /** Its run was in the queue: one that is gone since was removed by a person. */
     queued: z.boolean(),
     /** Null before the run has ended and its commits are pushed. `commit` is null where there is none; `why` says why. */
@@ -75,7 +89,7 @@ const shortId = (id: string): string =>
   id.length <= 85 ? id : `${id.slice(0, 72)}-${sha256(id).slice(0, 12)}`;
 
 /** Ids of the run of a round, which count from 1, and of the job that follows. */
-export const roundRunId = (id: string, round: number): string => `${shortId(id)}-round-${round}`;
+const roundRunId = (id: string, round: number): string => `${shortId(id)}-round-${round}`;
 export const followJobId = (id: string): string => `follow-${shortId(id)}`;
 
 /** Undefined where the run is not followed yet; a record that cannot be read is not begun again. */
@@ -90,4 +104,18 @@ export async function writeFollow(runsDir: string, record: FollowRecord): Promis
   const { folder, record: file } = followPlace(runsDir, record.run_id);
   makeFolder(folder);
   await writeJson(file, record, { sync: true, syncFolder: true });
+}
+
+/** The id of the run of the round that would be the next one. */
+export const nextRoundId = ({ run_id, rounds }: FollowRecord): string =>
+  roundRunId(run_id, rounds.length + 1);
+
+export async function withNewRound(
+  runsDir: string,
+  record: FollowRecord,
+  round: FollowRound,
+): Promise<FollowRecord> {
+  const now = { ...record, rounds: [...record.rounds, round] };
+  await writeFollow(runsDir, now);
+  return now;
 }

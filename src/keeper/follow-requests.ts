@@ -10,13 +10,19 @@ type Named = Pick<PullText, 'kind' | 'id'>;
 
 export const answerMark = ({ kind, id }: Named): string => markOf('answer', `${kind}-${id}`);
 
-/** Whether it has its answer, on whichever page: anyone can write such a mark, so it counts from us and from people with access. */
-export async function isAnsweredIn(
+/** Whether it has its answer. */
+export const isAnsweredIn = (
   texts: readonly PullText[],
   request: Named,
   access: WriteAccess,
+): Promise<boolean> => isMarkedIn(texts, answerMark(request), access);
+
+/** Whether a text begins with the mark, on whichever page: anyone can write one, so it counts from us and from people with access. */
+export async function isMarkedIn(
+  texts: readonly PullText[],
+  mark: string,
+  access: WriteAccess,
 ): Promise<boolean> {
-  const mark = answerMark(request);
   for (const { body, viewerDidAuthor, author } of texts)
     if (beginsWithMark(body, mark) && (viewerDidAuthor || (await access.canWrite(author)))) return true;
   return false;

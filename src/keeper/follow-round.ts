@@ -6,22 +6,24 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { GitHubError } from '../github/error.ts';
 import { writeComment } from '../github/issues.ts';
+import { markOf } from '../github/marks.ts';
 import { pullTexts, writeReply } from '../github/pull-state.ts';
 import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import { storedText } from '../run/inputs.ts';
 import { openRun } from '../run/open-run.ts';
 import type { Look } from './follow.ts';
+import { submitMerge } from './follow-merge.ts';
 import {
   type FollowRecord,
   type FollowRequest,
   type FollowRound,
   followPlace,
-  roundRunId,
-  writeFollow,
+  nextRoundId,
+  withNewRound,
 } from './follow-record.ts';
-import { answerMark, isAnsweredIn } from './follow-requests.ts';
+import { answerMark, isMarkedIn } from './follow-requests.ts';
 import { specOfRound } from './follow-spec.ts';
-import type { TypedFlags } from './passed-flags.ts';
+import { roundFlags } from './round-flags.ts';
 import { standingOfRun } from './run-standing.ts';
 import { submitRuns } from './submit.ts';
 
@@ -31,14 +33,16 @@ export async function recordRound(
   record: FollowRecord,
   asked: Pick<FollowRound, 'requests' | 'checks'>,
 ): Promise<FollowRecord> {
-  const run_id = roundRunId(record.run_id, record.rounds.length + 1);
   const round: FollowRound = {
-    ...{ run_id, base: record.head, requests: [...asked.requests], checks: [...asked.checks] },
-    ...{ queued: false, ended: null, answered: false },
+    ...{
+      run_id: nextRoundId(record),
+      base: record.head,
+      requests: [...asked.requests],
+      checks: [...asked.checks],
+    },
+    ...{ merge: null, queued: false, ended: null, answered: false },
   };
-  const now = { ...record, rounds: [...record.rounds, round] };
-  await writeFollow(host.runsDir, now);
-  return now;
+  return withNewRound(host.runsDir, record, round);
 }
 
 export type QueuedRound = { readonly state: 'works' | 'ended' | 'removed'; readonly why: string };
@@ -60,7 +64,10 @@ export async function queueRound(
   }
   if (standing.kind !== 'absent') return { state: 'works', why: `run ${id} is not over (${standing.kind})` };
   if (round.queued) return { state: 'removed', why: `run ${id} was removed` };
-  const submitted = await submitRound(look, record, round);
+  const submitted =
+    round.merge === null
+      ? await submitRound(look, record, round)
+      : await submitMerge(look, record, round, round.merge);
   return 'problems' in submitted ? submitted : { state: 'works', why: `run ${id} is in the queue` };
 }
 
@@ -84,7 +91,7 @@ async function submitRound({ queue, flags, host }: Look, record: FollowRecord, r
     ...submit,
     names: [pipeline],
     vars: { ...(isSpecRun ? valuesOf(manifest) : {}), ...submit.vars, spec: path },
-    flags: { ...flagsOfRun(manifest), ...submit.flags, workdir: typed(record.source) },
+    flags: roundFlags(manifest, submit.flags, record),
     ...{ key: round.run_id, inOrder: false, base: round.base },
     ...(manifest.holdout === undefined ? {} : { holdoutOf: record.run_id }),
   };
@@ -94,15 +101,6 @@ async function submitRound({ queue, flags, host }: Look, record: FollowRecord, r
 function specOf(runDir: string, { variables }: Manifest): string {
   const hash = variables['spec']?.file?.sha256;
   return (hash === undefined ? undefined : storedText(runDir, hash)) ?? '';
-}
-
-const typed = (value: string) => ({ value, typed: [value] });
-
-/** The agent and model that the run was started with. */
-function flagsOfRun({ agent: { flags = {} } }: Manifest): TypedFlags {
-  const { agent = '', model = '', effort = '' } = flags;
-  const set = Object.entries({ agent, model, effort }).filter(([, value]) => value !== '');
-  return Object.fromEntries(set.map(([name, value]) => [name, typed(value)])) as TypedFlags;
 }
 
 const valuesOf = ({ variables }: Manifest): Record<string, string> =>
@@ -145,21 +143,21 @@ export async function endOfRound(
 
 const mostAttempts = 4;
 
-/** Answers each request that has no answer yet. Where an answer may have been written it is looked for before it is written again. */
+/** Writes each text that is not there yet. Where one may have been written it is looked for before it is written again. */
 export async function answerRequests(
   { client, access, name }: Look,
   { number }: FollowRecord,
   round: FollowRound,
 ): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
+  const answers = answersOf(round);
+  for (let attempt = 0; answers.length > 0; attempt++) {
     const texts = await pullTexts(client, name, number);
     try {
-      for (const request of round.requests) {
-        if (await isAnsweredIn(texts, request, access)) continue;
-        const body = answerText(request, round);
-        if (request.kind === 'thread')
-          await writeReply(client, name, { number, thread: request.thread }, body);
-        else await writeComment(client, name, number, body);
+      for (const { mark, text, thread } of answers) {
+        if (await isMarkedIn(texts, mark, access)) continue;
+        const body = `${mark}\n${text}`;
+        if (thread === undefined) await writeComment(client, name, number, body);
+        else await writeReply(client, name, { number, thread }, body);
       }
       return;
     } catch (error) {
@@ -170,11 +168,25 @@ export async function answerRequests(
   }
 }
 
+type Answer = { readonly mark: string; readonly text: string; readonly thread?: number };
+
+function answersOf(round: FollowRound): readonly Answer[] {
+  const { merge, ended, requests } = round;
+  if (merge !== null)
+    return ended?.commit == null
+      ? [{ mark: markOf('merge', merge.merged), text: `Not merged: ${ended?.why ?? ''}` }]
+      : [];
+  return requests.map((request) => ({
+    ...{ mark: answerMark(request), text: answerText(request, round) },
+    ...(request.kind === 'thread' ? { thread: request.thread } : {}),
+  }));
+}
+
 function answerText(request: FollowRequest, { run_id, ended }: FollowRound): string {
   const to = request.kind === 'thread' ? '' : ` to ${request.url}`;
   const words =
     ended?.commit == null
       ? `Not done: ${ended?.why ?? ''}. People with access to it see why: \`factory why ${run_id}\`.`
       : `Built as of ${ended.commit} by run \`${run_id}\`, which has completed.`;
-  return `${answerMark(request)}\nAnswer${to}: ${words}`;
+  return `Answer${to}: ${words}`;
 }

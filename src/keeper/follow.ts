@@ -17,7 +17,14 @@ import { makeFolder } from '../platform/files/write.ts';
 import { sourceGit } from '../platform/git.ts';
 import type { HttpSend } from '../platform/http.ts';
 import { acquireLock } from '../run/lock.ts';
-import { type FollowRecord, type FollowRound, followPlace, writeFollow } from './follow-record.ts';
+import { endOfMerge, mergeMovedBase } from './follow-merge.ts';
+import {
+  type FollowMerge,
+  type FollowRecord,
+  type FollowRound,
+  followPlace,
+  writeFollow,
+} from './follow-record.ts';
 import { newRequests } from './follow-requests.ts';
 import { answerRequests, endOfRound, queueRound, recordRound } from './follow-round.ts';
 import { openFollow } from './follow-start.ts';
@@ -31,6 +38,8 @@ export type FollowRequestFlags = {
   readonly repo?: string | undefined;
   /** Most rounds, of all looks together. */
   readonly rounds: number;
+  /** Most merges of a base that has moved, of all looks together. */
+  readonly merges: number;
   /** A person has looked at commits of others on the branch: rounds build on them from now on. */
   readonly adopt?: boolean | undefined;
   /** Bots whose comments are requests. */
@@ -124,7 +133,7 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   if ('problems' in queued) return queued;
   if (queued.state === 'works') return underWay(look, record, open, queued.why);
   const removed = { commit: null, why: queued.why };
-  const done = queued.state === 'removed' ? removed : await endOfRound(look, record, open, pull.head.sha);
+  const done = queued.state === 'removed' ? removed : await endOf(look, record, open, pull.head.sha);
   if ('problems' in done) return done;
   if ('person' in done) return end('person', done.person);
   const ended = withRound(record, { ...open, ended: done });
@@ -132,6 +141,11 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   await writeFollow(look.host.runsDir, now);
   return answered(look, now, { ...open, ended: done });
 }
+
+const endOf = (look: Look, record: FollowRecord, round: FollowRound, shown: string) =>
+  round.merge === null
+    ? endOfRound(look, record, round, shown)
+    : endOfMerge(look, record, round, round.merge, shown);
 
 const withRound = (record: FollowRecord, round: FollowRound): FollowRecord => ({
   ...record,
@@ -143,10 +157,16 @@ async function answered(look: Look, record: FollowRecord, round: FollowRound): P
   const now = withRound(record, { ...round, answered: true });
   await writeFollow(look.host.runsDir, now);
   const { commit, why } = round.ended ?? { commit: null, why: '' };
+  if (round.merge !== null) return { record: now, what: 'sleeps', why: mergeWords(round.merge, commit) };
   const number = record.rounds.indexOf(record.rounds.find(({ run_id }) => run_id === round.run_id) ?? round);
   const words = commit === null ? why : `pushed ${commit.slice(0, 12)}`;
   return { record: now, what: 'sleeps', why: `round ${number + 1}: ${words}; its comments are answered` };
 }
+
+const mergeWords = ({ base, commit }: FollowMerge, pushed: string | null): string =>
+  pushed === null
+    ? `${base} at ${commit.slice(0, 12)} was not merged; a comment says why`
+    : `${base} at ${commit.slice(0, 12)} is merged and verified: pushed ${pushed.slice(0, 12)}`;
 
 /** Takes the branch as others have left it; a string says why not. The source has to have it: rounds begin there. */
 async function adoptHead(
@@ -180,11 +200,23 @@ async function nextRound(look: Look, record: FollowRecord, pull: PullState): Pro
   const known = record.rounds.flatMap(({ requests }) => requests);
   const requests = await newRequests(texts, known, look.access, flags.trust);
   const { failed: checks, running } = await newFailures(look, record);
-  if (requests.length + checks.length === 0)
-    return end('sleeps', running ? 'its checks are running' : 'nothing is asked for');
-  if (record.rounds.length >= flags.rounds)
-    return end('person', `${record.rounds.length} of ${flags.rounds} rounds are spent: --rounds allows more`);
-  const now = await recordRound(look, record, { requests: [...requests], checks: [...checks] });
+  if (requests.length + checks.length > 0) {
+    const spent = record.rounds.filter(({ merge }) => merge === null).length;
+    if (spent >= flags.rounds)
+      return end('person', `${spent} of ${flags.rounds} rounds are spent: --rounds allows more`);
+    return queueLatest(
+      look,
+      await recordRound(look, record, { requests: [...requests], checks: [...checks] }),
+    );
+  }
+  if (running) return end('sleeps', 'its checks are running');
+  const merge = await mergeMovedBase(look, record, pull);
+  if (merge?.do === 'round') return queueLatest(look, merge.record);
+  if (merge !== undefined) return end(merge.do === 'person' ? 'person' : 'sleeps', merge.why);
+  return end('sleeps', 'nothing is asked for');
+}
+
+async function queueLatest(look: Look, now: FollowRecord): Promise<Ended | Refusal> {
   const round = now.rounds.at(-1);
   if (round === undefined) throw new Error('Internal: no round was begun');
   const queued = await queueRound(look, now, round);

@@ -282,5 +282,9 @@ export function spokenCommand(argv: readonly string[]): string {
 
 function whatIs(command: string): EvidenceCommand['what'] {
   if (/^factory order proof\b/.test(command)) return 'proof';
-  return judging.test(command) || /\bscripts\/scenarios\//.test(command) ? 'scenario' : 'tool';
+  return isJudging(command) ? 'scenario' : 'tool';
 }
+
+/** Whether a command of a tool runs scenarios. */
+export const isJudging = (command: string): boolean =>
+  judging.test(command) || /\bscripts\/scenarios\//.test(command);

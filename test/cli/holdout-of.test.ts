@@ -62,6 +62,29 @@ test('a run of another commit has the sealed scenarios of an earlier run, though
   expect(it.output('third', 'look')).toMatch(/^\.\/a\.txt\nsecond\n/);
 });
 
+test('--base counts also for a pipeline that makes no commits', async () => {
+  await using it = await ran({ holdout: 'suite' });
+  const base = it.git('rev-parse', 'HEAD');
+  writeFileSync(join(it.path, 'w/a.txt'), 'second\n');
+  it.git('commit', '-qam', 'second');
+  const checks = pipeline
+    .replace('factory order next', 'true')
+    .replace('outcome=fail && failure_class!=product', 'outcome=success');
+  writeFileSync(join(it.path, 'checks.dot'), checks);
+  const told = await it.run('checks.dot', { runId: 'again', base, holdoutOf: 'base', ...quiet });
+  expect(told.code, told.err).toBe(0);
+  expect(it.output('again', 'look')).toMatch(/^\.\/a\.txt\nfirst\n/);
+  expect(it.output('again', 'judge')).toBe('# the sealed suite\n');
+  expect(it.json('.factory/runs/again/manifest.json').base_commit).toBe(base);
+  expect((await it.verb(['verify', 'again'])).code).toBe(0);
+  // A name of a commit is one, too; any other word is refused.
+  const named = await it.run('checks.dot', { runId: 'named', base: 'HEAD~1', holdoutOf: 'base', ...quiet });
+  expect(named.code, named.err).toBe(0);
+  expect(it.json('.factory/runs/named/manifest.json').base_commit).toBe(base);
+  const none = await it.run('checks.dot', { runId: 'none', base: 'nothing', ...quiet });
+  expect([none.code, none.err]).toEqual([2, expect.stringMatching(/base-commit.*has no commit nothing/)]);
+});
+
 test('scenarios in commits of the workdir stay hidden in each of them', async () => {
   await using it = await ran(
     { holdout: 'w/hidden' },

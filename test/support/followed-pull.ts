@@ -38,20 +38,44 @@ const files = {
     .replace('vars="', 'vars="spec=@spec.md, '),
 };
 
+const judged = (text: string): string =>
+  text.replace('  proof -> exit [', '  proof -> judge [').replace(
+    /}\s*$/,
+    `  judge [shape=parallelogram, tool_command="factory scenario run scripts/scenarios --app . --live"]
+  unfit [shape=Msquare, outcome=fail]
+  judge -> exit [condition="outcome=success"]
+  judge -> unfit [condition="outcome=fail"]
+}
+`,
+  );
+
+/** Its words are seen nowhere outside of the run's records. */
+export const secretWords = 'the-bell-rings-thrice';
+/** Fails as soon as the product has a file `bad.txt`. */
+const scenario = `# canary: ${secretWords}
+[ "$SCENARIO_MODE" = selftest ] && exit 0
+if [ "$("$APP_RUN" cat f.txt)" != 1 ] || [ -e "$1/bad.txt" ]; then
+  printf 'FAIL: ${secretWords}\n  expected: no bad.txt\n  observed: one\n'
+  echo failure_class=product >&2
+  exit 1
+fi
+`;
+
 export const comment = (id: number, author: string, body: string, more: object = {}) => ({
   ...{ id, author, body, createdAt: earlier },
   ...more,
 });
 
 /** Pull request 7 of `my-org/app`, of the branch that `RUN1` has pushed. */
-export async function followedPull() {
+export async function followedPull({ withJudge = false } = {}) {
   const github = await startGitHub();
   const repo = github.repository('my-org/app');
   const env = (path: string) => ({
     ...{ FACTORY_SANDBOX: 'none', FACTORY_KEYS: join(path, 'keys') },
     ...{ GITHUB_API_URL: github.url, GITHUB_TOKEN: fakeToken },
   });
-  const it = await house(files, env);
+  const given = { 'make.dot': judged(files['make.dot']), 'suite/a.sh': scenario };
+  const it = await house(withJudge ? { ...files, ...given } : files, env);
   const at = (...names: string[]) => join(it.path, ...names);
   const pushed = (branch = 'factory/RUN1') => git(at('origin.git'), 'rev-parse', `refs/heads/${branch}`);
   mkdirSync(at('origin.git'));
@@ -74,6 +98,17 @@ export async function followedPull() {
     comments: [],
   };
   repo.pulls.push(pull);
+  git(at('work'), 'push', '-q', 'origin', 'main');
+  repo.branches['main'] = () => pushed('main');
+  /** Someone merges something else into the base. */
+  const moveBase = (name: string, text: string) => {
+    rmSync(at('other'), { recursive: true, force: true });
+    git(at(), 'clone', '-q', '-b', 'main', at('origin.git'), 'other');
+    writeFileSync(at('other', name), text);
+    git(at('other'), 'add', '.');
+    git(at('other'), 'commit', '-qm', `base: ${name}`);
+    git(at('other'), 'push', '-q');
+  };
   // What built the first commit is gone: the scenarios come from the run's seal.
   rmSync(at('suite'), { recursive: true });
 
@@ -109,7 +144,7 @@ export async function followedPull() {
   const ours = () => textsOf(pull).filter(({ author }) => author === 'factory-user');
   const spec = (round = 1) => it.read(`.factory/runs/github/follows/RUN1/RUN1-round-${round}.md`);
   return {
-    ...{ github, repo, it, at, pull, pushed, followed, jobs, queuedIds, worked, ask, ours, spec },
+    ...{ github, repo, it, at, pull, pushed, followed, jobs, queuedIds, worked, ask, ours, spec, moveBase },
     env: env(it.path),
     async [Symbol.asyncDispose]() {
       await github[Symbol.asyncDispose]();

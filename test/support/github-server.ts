@@ -81,6 +81,8 @@ export type FakeRepository = {
   permissions: Record<string, 'admin' | 'write' | 'read' | 'none'>;
   readonly issues: FakeIssue[];
   readonly pulls: FakePull[];
+  /** Commits of branches, at each request. */
+  branches: Record<string, () => string>;
   /** Adds an issue; its label was set by `labeledBy` at `labeledAt`. */
   issue(more?: Partial<FakeIssue> & { labeledBy?: string; labeledAt?: string; label?: string }): FakeIssue;
 };
@@ -200,6 +202,7 @@ function send(out: ServerResponse, { status, body, headers = {} }: Answered, kno
 function newRepository(name: string): FakeRepository {
   const repository: FakeRepository = {
     ...{ name, defaultBranch: 'main', permissions: { ada: 'write' as const }, issues: [], pulls: [] },
+    branches: {},
     issue({ labeledBy = 'ada', labeledAt = labelTime, label = 'factory', ...more } = {}) {
       const number = more.number ?? repository.issues.length + 1;
       const issue: FakeIssue = {
@@ -281,6 +284,9 @@ function rested(
     const runs = repository.pulls.flatMap(({ checks = [] }) => checks);
     return { status: 200, body: runs.find((run) => run.id === Number(id))?.annotations ?? [] };
   }
+  const branch = /^\/git\/ref\/heads\/(.+)$/.exec(rest)?.[1];
+  const sha = branch === undefined ? undefined : repository.branches[decodeURIComponent(branch)]?.();
+  if (sha !== undefined) return { status: 200, body: { ref: `refs/heads/${branch}`, object: { sha } } };
   if (kind === 'pulls') return pulls(repository, id, url, method, body);
   return notFound;
 }

@@ -101,7 +101,7 @@ function costLine({ cost, agents: { asked } }: EvidenceFacts): string {
 }
 
 /** Inline code of Markdown: between more backticks than the text has in a row. */
-function inCode(text: string): string {
+export function inCode(text: string): string {
   // Our marks are looked for in the whole text.
   const line = shortText(text.replace(/[\p{C}\s]+/gu, ' ').trim(), 300).replaceAll('<!--', '<!-');
   const ticks = ticksAround(line, 1);

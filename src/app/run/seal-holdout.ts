@@ -1,7 +1,7 @@
 /** The holdout of a run that begins with a workdir: taken out of the workspace, and sealed. */
 import { relative } from 'node:path';
 import type { Diagnostic } from '../../core/diagnostic.ts';
-import { buildsHistory } from '../../core/pipeline.ts';
+import { hasHistory } from '../../core/pipeline.ts';
 import { isAtOrBelow } from '../../core/policy/holdout-paths.ts';
 import type { Layout } from '../../core/records/layout.ts';
 import type { Holdout, SealedFile } from '../../core/records/manifest.ts';
@@ -15,11 +15,11 @@ type Problem = { readonly problem: Diagnostic };
 
 /** Makes the first commit of a run with history, and seals the holdout. */
 export async function sealHoldout(
-  { graph, where: { runId }, host: { clock, env }, workdir, holdout }: WorkdirBegin,
+  { graph, where: { runId }, flags, host: { clock, env }, workdir, holdout }: WorkdirBegin,
   at: Layout,
 ) {
   let { own = [] } = holdout ?? {};
-  if (buildsHistory(graph)) {
+  if (hasHistory(graph, flags)) {
     // The first commit contains the workdir's scenarios; the workspace does not.
     if (holdout !== undefined) placeSealed(at.workspace, holdout.paths, own);
     const { recordBase } = await import('../../git/start-history.ts');

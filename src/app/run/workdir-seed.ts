@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Diagnostic, Refusal } from '../../core/diagnostic.ts';
 import type { Graph } from '../../core/graph.ts';
-import { buildsHistory, goalOf, startOf, workdirOf } from '../../core/pipeline.ts';
+import { goalOf, hasHistory, startOf, workdirOf } from '../../core/pipeline.ts';
 import { inWorkspace, type Layout } from '../../core/records/layout.ts';
 import { type ChosenHoldout, chooseHoldout } from '../../holdout/seal.ts';
 import { homeProblem, keysFolder } from '../../holdout/vault.ts';
@@ -111,12 +111,12 @@ async function fillWorkspace(begin: WorkdirBegin, at: Layout, texts: readonly st
   };
 }
 
-/** Creates the git history of a pipeline that makes commits; refuses a workdir that cannot be built upon. */
+/** Creates the git history of such a run; refuses a workdir that cannot be built upon. */
 async function startHistory(
   { graph, where: { runId }, flags, host: { env }, workdir }: WorkdirBegin,
   historyDir: string,
 ) {
-  if (!buildsHistory(graph)) return undefined;
+  if (!hasHistory(graph, flags)) return undefined;
   const git = await import('../../git/start-history.ts');
   const { allowDirty, base, exact = false, redo = false } = flags;
   const based = base === undefined ? {} : { base, exact };

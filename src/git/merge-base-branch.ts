@@ -1,0 +1,98 @@
+/** Merges another branch of the remote into a branch of ours, in a repository of our own: the user's working tree, index and
+ *  branches stay unchanged. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Environment, Spawn } from '../core/contracts/process.ts';
+import { removeTree } from '../platform/files/remove.ts';
+import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { GitError, sourceGit } from '../platform/git.ts';
+import { authorOf } from './commit.ts';
+import { copyObjects } from './deliver.ts';
+import { borrowHistory, checkOut } from './fresh-checkout.ts';
+import { pushFailure } from './push.ts';
+import { callRemote } from './remote-call.ts';
+import { commitNamed, commonGitDir } from './repository.ts';
+
+/** Whether `commit` is `head` or one of its ancestors; false also where it is not in the repository. */
+export const isAncestor = async (
+  source: string,
+  { commit, head }: { readonly commit: string; readonly head: string },
+  env: Environment,
+): Promise<boolean> => (await sourceGit(source, env).run(['merge-base', '--is-ancestor', commit, head])).ok;
+
+/** Fetches `branch` of a remote into the objects of `source`, so that it has `commit`; why not, where it has not. */
+export async function fetchCommit(
+  from: {
+    readonly source: string;
+    readonly remote: string;
+    readonly branch: string;
+    readonly commit: string;
+    readonly ref: string;
+    readonly env: Environment;
+    readonly signal: AbortSignal;
+  },
+  spawn: Spawn,
+): Promise<string | undefined> {
+  const { source, remote, branch, commit, ref, env, signal } = from;
+  const git = sourceGit(source, env);
+  const is = () => commitNamed(git, commit);
+  if ((await is()) !== undefined) return undefined;
+  if (/[:*?[]/.test(branch) || !(await git.run(['check-ref-format', `refs/heads/${branch}`])).ok)
+    return `"${branch}" is no name of a branch`;
+  const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+  const called = await callRemote(
+    { repo: source, env, signal },
+    ['fetch', ...quiet, remote, `+refs/heads/${branch}:${ref}`],
+    spawn,
+  );
+  if (!called.ok) return `git cannot fetch it from ${remote}: ${pushFailure(called.stderr)}`;
+  return (await is()) === undefined ? `the remote ${remote} does not have its commit yet` : undefined;
+}
+
+/** A commit that merges `other` into `head`, under the name `ref` in `source`; `conflict` where they do. */
+export async function mergeCommit(
+  source: string,
+  merged: {
+    readonly head: string;
+    readonly other: string;
+    readonly message: string;
+    readonly ref: string;
+    readonly date: Date;
+  },
+  env: Environment,
+): Promise<{ readonly commit: string } | { readonly conflict: string }> {
+  const { head, other, message, ref, date } = merged;
+  const gitDir = await commonGitDir(source, env);
+  if (gitDir === undefined) throw new GitError(`${source} is no longer a git repository`, false);
+  const folder = await makeTemporary(temporaryOf(env), 'factory-merge');
+  try {
+    const tree = join(folder, 'tree');
+    await mkdir(tree);
+    const borrowed = await borrowHistory(gitDir, head, { dir: join(folder, 'repository'), env });
+    await checkOut(borrowed, head, tree);
+    const git = borrowed.at(tree);
+    const { name, email } = await authorOf(source, env);
+    const at = `${Math.floor(date.getTime() / 1000)} +0000`;
+    const by = {
+      ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: at },
+      ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: at },
+    };
+    const done = await git.run(['merge', '--quiet', '--no-ff', '--no-edit', '-m', message, other], {
+      env: by,
+    });
+    if (!done.ok) return { conflict: conflictWords(done) };
+    const commit = await git.text(['rev-parse', 'HEAD']);
+    const into = sourceGit(source, env);
+    await copyObjects(git, [commit, `^${head}`, `^${other}`], into, env);
+    await into.text(['update-ref', ref, commit]);
+    return { commit };
+  } finally {
+    await removeTree(folder);
+  }
+}
+
+/** The paths that conflict, or what else git says. */
+function conflictWords({ why, output = '' }: { readonly why: string; readonly output?: string }): string {
+  const lines = output.split('\n').filter((line) => line.startsWith('CONFLICT'));
+  return lines.length === 0 ? why : lines.slice(0, 5).join('; ');
+}

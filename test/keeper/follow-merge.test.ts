@@ -1,0 +1,129 @@
+/** `factory follow` where the base has moved: merged, verified anew, and what no longer holds is said. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { comment, followedPull, git, secretWords } from '../support/followed-pull.ts';
+import { onDisk } from '../support/temporary.ts';
+
+onDisk();
+
+test('a base that has moved is merged, verified by the commands and scenarios of the run, and pushed', async () => {
+  await using f = await followedPull({ withJudge: true });
+  const { it, at, pushed, followed, worked, moveBase, ours, queuedIds } = f;
+  expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for' });
+  const first = pushed();
+  moveBase('other.txt', 'new\n');
+  // The user works on something else meanwhile.
+  writeFileSync(at('work/keep.txt'), 'unfinished\n');
+  const checkedOut = git(at('work'), 'rev-parse', 'HEAD');
+  expect(await followed()).toMatchObject({ code: 75, round: 'RUN1-round-1' });
+  expect([await queuedIds(), pushed()]).toEqual([['RUN1-round-1'], first]);
+  expect(await worked('RUN1-round-1')).toBe(0);
+  expect(await followed()).toMatchObject({ why: expect.stringContaining('is merged and verified: pushed') });
+  const parents = git(at('origin.git'), 'log', '-1', '--format=%P', 'factory/RUN1').split(' ');
+  expect(parents).toEqual([first, pushed('main')]);
+  const files = ['f.txt', 'keep.txt', 'other.txt'];
+  expect(git(at('origin.git'), 'ls-tree', '--name-only', 'factory/RUN1').split('\n')).toEqual(files);
+  const { evidence } = it.json('.factory/runs/RUN1-round-1/result.json');
+  expect(evidence.commands.map(({ what, command }: Record<string, string>) => [what, command])).toEqual(
+    expect.arrayContaining([
+      ['verification', 'grep -q 1 f.txt'],
+      ['scenario', 'factory scenario run scripts/scenarios --app . --live'],
+    ]),
+  );
+  expect(evidence.judged).toMatchObject({ passed: 1, total: 1 });
+  const sealed = (run: string) => it.json(`.factory/runs/${run}/manifest.json`).holdout.sha256;
+  expect(sealed('RUN1-round-1')).toBe(sealed('RUN1'));
+  // Nothing of the user has changed, and nothing is said.
+  expect(git(at('work'), 'rev-parse', 'HEAD')).toBe(checkedOut);
+  expect(it.read('work/keep.txt')).toBe('unfinished\n');
+  expect(git(at('work'), 'status', '--porcelain')).toBe('M keep.txt');
+  expect(await followed()).toMatchObject({ why: 'nothing is asked for' });
+  expect(ours()).toEqual([]);
+}, 120_000);
+
+test('a merge that no longer holds is not pushed, and one comment names the commands, but no scenario', async () => {
+  await using f = await followedPull({ withJudge: true });
+  const { it, github, pushed, followed, worked, moveBase, ours, at } = f;
+  await followed();
+  const first = pushed();
+  moveBase('bad.txt', 'x\n');
+  await followed();
+  expect(await worked('RUN1-round-1')).toBe(1);
+  github.react(({ method, path }) => method === 'POST' && path.endsWith('/issues/7/comments'), {
+    ...{ status: 502, carriedOut: true },
+  });
+  expect(await followed()).toMatchObject({ code: 75, why: expect.stringContaining('was not merged') });
+  expect(pushed()).toBe(first);
+  const [said, ...others] = ours();
+  expect(others).toEqual([]);
+  expect(said?.body).toMatch(
+    /^<!-- factory merge [0-9a-f]{40} -->\nNot merged: `main` has moved to [0-9a-f]{40}\. Merged with it, these no longer hold:\n\n- the holdout scenarios\n\nNothing was pushed\. People with access to it see why: `factory why RUN1-round-1`\.$/,
+  );
+  // The same base is not tried again, and our comment asks for nothing.
+  expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for', round: 'RUN1-round-1' });
+  const shown = JSON.stringify([ours(), github.requests.map(({ body }) => body)]);
+  expect(shown).not.toContain(secretWords);
+  expect(shown).not.toContain('bad.txt');
+  expect(it.read('.factory/runs/github/follows/RUN1/follow.json')).not.toContain(secretWords);
+  expect(existsSync(at('suite'))).toBe(false);
+}, 120_000);
+
+test('the commands that fail with the base are named', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, ask, moveBase, ours } = f;
+  await followed();
+  // A round has written g.txt; the base removes what its command looks for.
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  ask('g.txt');
+  await followed();
+  await worked('RUN1-round-1');
+  await followed();
+  const head = pushed();
+  moveBase('.gitattributes', 'g.txt merge=union\n');
+  expect(await followed()).toMatchObject({ round: 'RUN1-round-2' });
+  // The checks are those of the latest run whose commits were pushed.
+  const pipeline = readFileSync(at('.factory/runs/github/follows/RUN1/RUN1-round-2.json'), 'utf8');
+  expect(pipeline).toContain('grep -q 1 g.txt');
+  writeFileSync(
+    at('.factory/runs/github/follows/RUN1/RUN1-round-2.json'),
+    pipeline.replaceAll('grep -q 1 g.txt', 'grep -q 2 g.txt'),
+  );
+  expect(await worked('RUN1-round-2')).toBe(1);
+  await followed();
+  expect(pushed()).toBe(head);
+  expect(ours().at(-1)?.body).toContain('these no longer hold:\n\n- `grep -q 1 g.txt`\n');
+}, 120_000);
+
+test('a base that conflicts needs a person, merges are limited, an hour apart, and come after all else', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, moveBase, queuedIds } = f;
+  await followed();
+  const first = pushed();
+  moveBase('f.txt', 'theirs\n');
+  expect(await followed({ merges: '0' })).toMatchObject({ code: 75, why: 'nothing is asked for' });
+  expect(await followed()).toMatchObject({
+    ...{ code: 1, what: 'person' },
+    why: expect.stringMatching(/^its branch conflicts with main \(CONFLICT .*f\.txt.*\): merge it by hand$/),
+  });
+  expect([pushed(), await queuedIds()]).toEqual([first, []]);
+  git(at('other'), 'rm', '-q', 'f.txt');
+  git(at('other'), 'commit', '-qm', 'gone again');
+  git(at('other'), 'push', '-q');
+  const running = { id: 1, name: 'lint', status: 'in_progress', conclusion: null, output: {} };
+  pull.checks = [running];
+  expect(await followed()).toMatchObject({ why: 'its checks are running' });
+  pull.checks = [];
+  expect(await followed()).toMatchObject({ round: 'RUN1-round-1' });
+  await worked('RUN1-round-1');
+  await followed();
+  moveBase('other.txt', 'again\n');
+  expect(await followed()).toMatchObject({
+    why: expect.stringContaining('it was merged less than an hour ago'),
+  });
+  expect(await followed({ merges: '1' })).toMatchObject({
+    ...{ code: 75, what: 'sleeps', why: expect.stringContaining('1 of 1 merges are spent') },
+  });
+  // Comments are served all the same, and a merge is no round.
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  expect(await followed({ rounds: '1' })).toMatchObject({ round: 'RUN1-round-2' });
+}, 120_000);
