@@ -112,9 +112,12 @@ export function sameAgain(program: string, argv: readonly string[]): string | un
   return [program, ...words].join(' ');
 }
 
-const commands = new RegExp(`(?<![\\w/.-])factory (?=(?:${verbs.map(verbName).join('|')})\\b|--help)`, 'g');
+const commands = new RegExp(
+  `(?<![\\w/.-])(?<!npx )factory (?=(?:${verbs.map(verbName).join('|')})\\b|--help)`,
+  'g',
+);
 
-/** A text with the commands it names put as the user must type them. */
+/** A text with the commands it names put as the user must type them, once. */
 export const invocationOf = (text: string, program: string | undefined): string =>
   program === undefined ? text : text.replace(commands, () => `${program} `);
 

@@ -106,7 +106,7 @@ function print(
           `  ${paint.dim('suite key'.padEnd(11))} ${suiteKey}`,
           '              keep it: it shows which suite has judged, and is not in the file',
         ]),
-    `next: factory verify ${quoteWord(output)} --key PUBLIC`,
+    `next: ${io.called?.program ?? 'factory'} verify ${quoteWord(output)} --key PUBLIC`,
   ];
   say(`${rows.join('\n')}\n`);
 }

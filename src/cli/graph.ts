@@ -121,7 +121,7 @@ async function pipelineDrawable(what: string, path: string, io: Io): Promise<Dra
   if (anyGraph === undefined) return { problems: errors };
   if (errors.length > 0)
     io.err(
-      `factory: ${what} has ${countedItems(errors.length, 'error')}; factory validate ${quoteWord(what)} prints them\n`,
+      `factory: ${what} has ${countedItems(errors.length, 'error')}; ${io.called?.program ?? 'factory'} validate ${quoteWord(what)} prints them\n`,
     );
   const view = pipelineGraph(anyGraph);
   const file = basename(path);

@@ -18,7 +18,8 @@ export async function initCommand(
   for (const file of few(files)) io.out(`  ${file}\n`);
   const enter = relative(io.cwd, folder) === '' ? [] : [`cd ${quoteWord(relative(io.cwd, folder))}`];
   io.out(`${template}: ${templates[template].about}\n\n`);
-  for (const line of [...enter, `factory run ${run}`, `factory simulate ${run}`]) io.out(`  ${line}\n`);
+  const { program = 'factory' } = io.called ?? {};
+  for (const line of [...enter, `${program} run ${run}`, `${program} simulate ${run}`]) io.out(`  ${line}\n`);
   io.out(
     '\nWithout a key the run uses the prepared answers. Then change the pipeline, the prompts and the scenarios.\n',
   );

@@ -1,6 +1,7 @@
 /** `factory pipelines`: what `factory run NAME` finds here, with the variables of each. */
 import type { OfferedPipeline } from '../app/answers.ts';
 import { pipelineList } from '../app/pipelines.ts';
+import { invocationOf } from './arguments.ts';
 import type { Io } from './io.ts';
 import { paints } from './io.ts';
 import { columns, oneLine, painter } from './report/run.ts';
@@ -20,10 +21,12 @@ export async function pipelinesCommand(
     const some = list.pipelines.filter((one) => one.from === from);
     if (some.length === 0) continue;
     io.out(`${paint.dim(from === 'folder' ? 'in this folder' : 'bundled with factory')}\n`);
-    for (const { cells, used, last } of columns(some.map((one) => [`  ${one.name}`, aboutOf(one)])))
+    for (const { cells, used, last } of columns(
+      some.map((one) => [`  ${one.name}`, invocationOf(aboutOf(one), io.called?.program)]),
+    ))
       io.out(`${[...cells, oneLine(last, Math.max(20, width - used))].join('  ').trimEnd()}\n`);
   }
-  io.out('run one: factory run NAME [--var NAME=VALUE]\n');
+  io.out(`${invocationOf('run one: factory run NAME [--var NAME=VALUE]', io.called?.program)}\n`);
   return 0;
 }
 

@@ -9,6 +9,7 @@ import { refused } from '../core/diagnostic.ts';
 import type { QueueCapRow } from '../core/records/queue-report.ts';
 import { type DayCapName, dayCapSettings, type QueueSettings } from '../core/settings/queue.ts';
 import { readQueueSettings } from '../fleet/settings.ts';
+import { invocationOf } from './arguments.ts';
 import { usage } from './find-run.ts';
 import type { CliIo } from './io.ts';
 import { type QueuePlace, withQueue } from './open-queue.ts';
@@ -65,7 +66,7 @@ async function print(
     options.json === true
       ? JSON.stringify({ settings: settings ?? null, caps }, null, 2)
       : settings === undefined
-        ? 'nothing is set: factory queue set max_cost_usd_day 50'
+        ? invocationOf('nothing is set: factory queue set max_cost_usd_day 50', io.called?.program)
         : linesOf(settings, caps).join('\n');
   io.out(`${text}\n`);
   return 0;

@@ -14,6 +14,7 @@ import {
   pauseSchedule,
   runSchedule,
 } from '../keeper/schedules.ts';
+import { invocationOf } from './arguments.ts';
 import { runsDirOf } from './find-run.ts';
 import { warnOf } from './flags.ts';
 import { type CliIo, paints } from './io.ts';
@@ -48,7 +49,7 @@ export async function scheduleCommand(
   for (const read of made.found) warnOf(read, io, view);
   for (const warning of made.warnings) view.log('warn', warning);
   if (readWorkers(runsDir, io.clock).every(({ standing }) => standing === 'dead'))
-    view.log('warn', 'no worker runs: factory keep starts one');
+    view.log('warn', invocationOf('no worker runs: factory keep starts one', io.called?.program));
   if (options.json === true)
     printJson({ schema_version: 1, schedules: rowsNamed(runsDir, made.schedule.name, io) }, io);
   else io.out(`${createdLines(made, runsDir, io).join('\n')}\n`);
@@ -88,7 +89,10 @@ export async function scheduleListCommand(options: NamedOptions, io: CliIo): Pro
     printJson({ schema_version: 1, schedules: rows }, io);
     return 0;
   }
-  if (rows.length === 0) io.out('no schedules; make one: factory schedule "0 2 * * *" my-spec.md\n');
+  if (rows.length === 0)
+    io.out(
+      `${invocationOf('no schedules; make one: factory schedule "0 2 * * *" my-spec.md', io.called?.program)}\n`,
+    );
   const paint = painter(paints(io, io.outIsTerminal, options.color));
   const all = columns(rows.map((row) => [row.name, row.cron, row.zone, stateWords(row)]));
   for (const [at, { cells, last }] of all.entries()) {

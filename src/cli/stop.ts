@@ -66,7 +66,7 @@ async function warnOfWorkers(run: NamedRun, options: StopOptions, io: CliIo): Pr
   } else if (job.state !== 'held') {
     const when = job.state === 'later' ? `at ${job.due_at}` : 'soon';
     io.err(
-      `warning: a worker continues the run ${when}; to keep it from that: factory queue hold ${namedRun(run.dir, io.cwd)}\n`,
+      `warning: a worker continues the run ${when}; to keep it from that: ${io.called?.program ?? 'factory'} queue hold ${namedRun(run.dir, io.cwd)}\n`,
     );
   }
 }

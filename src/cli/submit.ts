@@ -6,6 +6,7 @@ import type { SubmitReport } from '../core/records/queue-report.ts';
 import { type SettingName, settingNames } from '../core/settings/run.ts';
 import type { TypedFlag, TypedFlags } from '../keeper/passed-flags.ts';
 import { type SubmitRequest, submitRuns } from '../keeper/submit.ts';
+import { invocationOf } from './arguments.ts';
 import { warnOf } from './flags.ts';
 import type { CliIo } from './io.ts';
 import { type QueuePlace, withQueue } from './open-queue.ts';
@@ -38,7 +39,7 @@ export async function submitCommand(
     }),
   );
   if ('problems' in submitted) return submitted;
-  for (const warning of submitted.warnings) view.log('warn', warning);
+  for (const warning of submitted.warnings) view.log('warn', invocationOf(warning, io.called?.program));
   io.out(
     options.json === true
       ? `${JSON.stringify(submitted, null, 2)}\n`

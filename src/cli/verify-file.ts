@@ -10,6 +10,7 @@ import {
 import { productDifferences } from '../app/attest/compare-repo.ts';
 import { verifyingKeyIn } from '../app/attest/keys.ts';
 import { readFailure } from '../platform/files/write.ts';
+import { invocationOf } from './arguments.ts';
 import { readKey } from './attest.ts';
 import { usage } from './find-run.ts';
 import { type CliIo, paints } from './io.ts';
@@ -22,7 +23,7 @@ import type { VerifyOptions } from './verify.ts';
 export async function verifyFile(
   file: string,
   { key: keyFile, ...options }: VerifyOptions,
-  io: Pick<CliIo, 'cwd' | 'env' | 'out' | 'outIsTerminal'>,
+  io: Pick<CliIo, 'called' | 'cwd' | 'env' | 'out' | 'outIsTerminal'>,
 ): Promise<VerbResult> {
   const bytes = await readFile(resolve(io.cwd, file)).catch((error: unknown) => readFailure(error));
   if (typeof bytes === 'string')
@@ -57,7 +58,7 @@ function unknownSigner(
   signers: readonly string[],
   file: string,
   { json, color }: VerifyOptions,
-  io: Pick<CliIo, 'env' | 'out' | 'outIsTerminal'>,
+  io: Pick<CliIo, 'called' | 'env' | 'out' | 'outIsTerminal'>,
 ): number {
   const problems =
     signers.length === 0
@@ -71,7 +72,8 @@ function unknownSigner(
   const paint = painter(paints(io, io.outIsTerminal, color));
   const lines = problems.map((one) => paint.red(`✗ ${oneLine(one, 300)}`));
   const fix = 'next: get the public key of the signer in another way: factory verify FILE --key PUBLIC';
-  io.out(`${[...lines, ...(signers.length === 0 ? [] : [fix])].join('\n')}\n`);
+  const next = signers.length === 0 ? [] : [invocationOf(fix, io.called?.program)];
+  io.out(`${[...lines, ...next].join('\n')}\n`);
   return 1;
 }
 

@@ -2,6 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { invocationOf, programWords, sameAgain } from '../../src/cli/arguments.ts';
 import { temp } from '../platform/temp.ts';
+import { call } from '../support/verb.ts';
 
 test('a program on PATH is named by its name, and by its path if PATH has another one or none', async () => {
   await using it = await temp();
@@ -80,4 +81,32 @@ test.for<readonly [string, string]>([
   ['the factory runner, /opt/factory run', 'the factory runner, /opt/factory run'],
 ])('in "%s" only commands are changed', ([text, wanted]) => {
   expect(invocationOf(text, 'npx factory')).toBe(wanted);
+  expect(invocationOf(wanted, 'npx factory'), 'twice').toBe(wanted);
+});
+
+test('commands that are printed can be typed where only npx has the program', async () => {
+  await using it = await temp();
+  const npx = { program: 'npx dotfactory' };
+  const told = async (...words: readonly string[]) => {
+    const { out, err } = await call(
+      words,
+      {},
+      { cwd: it.dir, env: { PATH: process.env['PATH'] }, called: npx },
+    );
+    return `${out}${err}`;
+  };
+  const greet = `digraph g { start [shape=Mdiamond]; exit [shape=Msquare]
+    a [shape=parallelogram, tool_command="true"]; b [shape=parallelogram, tool_command="true"]; start -> a -> b -> exit }`;
+  await writeFile(it.at('greet.dot'), greet);
+  expect(await told('init', 'made')).toContain(
+    '  npx dotfactory run fix-loop\n  npx dotfactory simulate fix-loop\n',
+  );
+  expect(await told('pipelines')).toContain('run one: npx dotfactory run NAME');
+  expect(await told('validate', 'nope.dot')).toContain('a pipeline that npx dotfactory pipelines lists');
+  for (const verb of ['validate', 'run'])
+    expect(await told(verb, 'greet.dot')).toContain(
+      'show: npx dotfactory simulate greet.dot --outcome a=fail',
+    );
+  expect(await told('schedule', 'list')).toContain('make one: npx dotfactory schedule ');
+  expect(await told('queue', 'set')).toContain('nothing is set: npx dotfactory queue set ');
 });

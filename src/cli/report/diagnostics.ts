@@ -2,6 +2,7 @@
 import pc from 'picocolors';
 import type { Diagnostic, Span, WitnessStep } from '../../core/diagnostic.ts';
 import { simulateLine } from '../../core/simulated-outcome.ts';
+import { invocationOf } from '../arguments.ts';
 
 const colours = { plain: pc.createColors(false), colour: pc.createColors(true) };
 
@@ -110,6 +111,7 @@ export function formatDiagnostic(
   text: string | undefined,
   colour = false,
   columns?: number,
+  program?: string,
 ): string {
   const c = colour ? colours.colour : colours.plain;
   const paint = { error: c.red, warning: c.yellow, hint: c.cyan }[d.severity];
@@ -129,8 +131,8 @@ export function formatDiagnostic(
   }
   if (d.witness !== undefined) lines.push(`${margin} ${c.blue('=')} e.g. ${clean(witnessLine(d.witness))}`);
   const show = shownBy(d);
-  if (show !== undefined) lines.push(`${margin} ${c.blue('=')} show: ${clean(show)}`);
-  if (d.fix !== undefined) lines.push(`${margin} ${c.blue('=')} fix: ${clean(d.fix)}`);
+  if (show !== undefined) lines.push(`${margin} ${c.blue('=')} show: ${clean(invocationOf(show, program))}`);
+  if (d.fix !== undefined) lines.push(`${margin} ${c.blue('=')} fix: ${clean(invocationOf(d.fix, program))}`);
   return lines.join('\n');
 }
 

@@ -153,7 +153,7 @@ export function printFindings(
   const { shown, more } = fewOfEach(found, io.errIsTerminal);
   for (const one of shown)
     io.err(
-      `${formatDiagnostic(one, one.place === undefined ? undefined : textOf(one.place.file), colour, errColumns(io))}\n`,
+      `${formatDiagnostic(one, one.place === undefined ? undefined : textOf(one.place.file), colour, errColumns(io), io.called?.program)}\n`,
     );
   for (const line of more) io.err(`${line}\n`);
 }

@@ -52,7 +52,7 @@ export async function openView(options: ViewOptions, io: ViewIo): Promise<View> 
         code: found.code,
         ...(found.fix === undefined ? {} : { fix: found.fix }),
       });
-    else io.err(`${formatDiagnostic(found, text, colour, errColumns(io))}\n`);
+    else io.err(`${formatDiagnostic(found, text, colour, errColumns(io), io.called?.program)}\n`);
   };
   const problem = logVariableProblem(io.env);
   if (problem !== undefined) log('warn', problem);
