@@ -3,6 +3,8 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Refusal } from '../core/diagnostic.ts';
+import type { Graph } from '../core/graph.ts';
+import { workdirOf } from '../core/pipeline.ts';
 import { commandProblem } from '../core/policy/commands.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { sha256 } from '../core/sha256.ts';
@@ -30,6 +32,10 @@ export function setupFor(workdir: string, env: Environment): Manifest['setup'] |
   if (commands.length === 0) return undefined;
   return { path: file, sha256: sha256(JSON.stringify(commands)), commands };
 }
+
+/** The setup of runs of a pipeline that are given no workdir. */
+export const setupAhead = (graph: Graph, cwd: string, env: Environment): Manifest['setup'] | Refusal =>
+  setupFor(workdirOf(graph, {}, cwd) ?? '', env);
 
 /** Whether the commands are others than those that the run keeps. A workdir that is gone has none. */
 export function changedSetup({ original_workdir, setup }: Manifest, env: Environment): boolean {

@@ -18,7 +18,7 @@ import { report } from './run.ts';
 import { setAttributesOf } from './set-texts.ts';
 import type { VerbResult } from './verb.ts';
 
-export type ForkOptions = Omit<RunOptions, 'resume' | 'workdir' | 'allowDirty' | 'acceptChanges'> & {
+export type ForkOptions = Omit<RunOptions, 'resume' | 'workdir' | 'allowDirty'> & {
   readonly at?: Point;
   readonly before?: boolean | Point;
   readonly pipeline?: string;

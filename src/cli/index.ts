@@ -105,6 +105,10 @@ const runVerbs: readonly (Verb | Group)[] = [
         'give a node another prompt, command, llm_model, … (or NODE.ATTRIBUTE=@FILE); repeatable',
         repeatable,
       ),
+      option(
+        '--accept-changes',
+        'use the setup commands that factory.json of the workdir has now (default: those of the run)',
+      ),
       option('--note <text>', 'a note for the first agent of the new run, as steer gives it', notEmpty),
       settingOption('holdout_from'),
       settingOption('name'),

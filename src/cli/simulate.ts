@@ -1,9 +1,12 @@
 /** `factory simulate`: the way of a run through a pipeline for given outcomes; nothing is executed. */
 import { givenOutcomes } from '../app/given-outcomes.ts';
+import { kindsOf } from '../app/kinds.ts';
 import { pipelinePath } from '../app/pipelines.ts';
+import { setupAhead } from '../app/project-setup.ts';
 import { readPipeline } from '../app/read-pipeline.ts';
 import { type SimulatedStep, type Simulation, simulate, unusedOutcomes } from '../app/simulate.ts';
 import { countedItems } from '../core/amounts.ts';
+import type { Graph, Node } from '../core/graph.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import type { RouteCandidate } from '../core/records/trace.ts';
@@ -51,15 +54,28 @@ export async function simulateCommand(
     outcomes.set(read.node, read.outcomes);
   }
   const simulation = simulate(graph, outcomes, options.steps ?? 200);
+  const ready = setupAhead(graph, io.cwd, io.env);
+  if (ready !== undefined && 'problems' in ready) return ready;
+  const before = simulation.steps.find(({ node }) => waitsForSetup(graph, node));
+  const setup = ready && before && { ...ready, before: before.node.id };
   const ok = simulation.ending?.ok === true;
-  if (options.json === true) io.out(`${JSON.stringify(record(pipeline, simulation), null, 2)}\n`);
-  else print(simulation, outcomes, painter(paints(io, io.outIsTerminal, options.color)), io);
+  if (options.json === true) io.out(`${JSON.stringify(record(pipeline, simulation, setup), null, 2)}\n`);
+  else print({ ...simulation, setup }, outcomes, painter(paints(io, io.outIsTerminal, options.color)), io);
   return ok ? 0 : 1;
 }
 
-const record = (pipeline: string, { steps, ending }: Simulation) => ({
+/** The setup commands of the run, and the node that they precede. */
+type Ahead =
+  | { readonly path: string; readonly commands: readonly string[]; readonly before: string }
+  | undefined;
+
+const waitsForSetup = (graph: Graph, { type, settings }: Node): boolean =>
+  settings.needs_setup && kindsOf(graph).some((kind) => kind.type === type && kind.executable);
+
+const record = (pipeline: string, { steps, ending }: Simulation, setup: Ahead) => ({
   schema_version: 1,
   pipeline,
+  ...(setup && { setup: { path: setup.path, commands: setup.commands, before: setup.before } }),
   steps: steps.map(({ node, visit, outcome, attempts, route, rerouted, restart, ...of }) => ({
     node: node.id,
     visit,
@@ -80,12 +96,16 @@ const record = (pipeline: string, { steps, ending }: Simulation) => ({
 });
 
 function print(
-  simulation: Simulation,
+  simulation: Simulation & { readonly setup: Ahead },
   outcomes: ReadonlyMap<string, readonly Outcome[]>,
   paint: Paint,
   io: Io,
 ): void {
-  const { steps, ending } = simulation;
+  const { steps, ending, setup } = simulation;
+  if (setup !== undefined)
+    io.out(
+      `${paint.dim(`setup before ${setup.before}, and again when a lock file has changed: ${setup.commands.join('; ')} (${setup.path})`)}\n`,
+    );
   const width = io.outIsTerminal ? io.width : 120;
   const rows = columns(steps.map((one, at) => [String(at + 1), nameOf(one), summary(one), wayOf(one)]));
   for (const [at, { cells, used, last }] of rows.entries()) {

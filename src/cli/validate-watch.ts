@@ -12,7 +12,7 @@ import { heightOf, openDrawing, rowsOnScreen } from './report/terminal.ts';
 import {
   type CheckedFile,
   checkedFiles,
-  lineOfFile,
+  linesOfFile,
   print,
   reportOf,
   type ValidateOptions,
@@ -84,12 +84,12 @@ async function screenOf(
   const known = new Map(checked.map(({ file, text }) => [pipelinePath(file, io.cwd), text]));
   const found = checked.flatMap(({ diagnostics }) => diagnostics);
   const texts = await textsOfFiles(found, io.cwd, known);
-  const ends = [...checked.map(lineOfFile), 'watching; Ctrl-C ends'];
+  const ends = [...checked.flatMap(linesOfFile), 'watching; Ctrl-C ends'];
   let room = heightOf(io) - ends.length - 2;
   const lines: string[] = [];
   for (const [at, one] of found.entries()) {
     const text = one.place === undefined ? undefined : texts.get(one.place.file);
-    const drawn = formatDiagnostic(one, text, colour, errColumns(io)).split('\n');
+    const drawn = formatDiagnostic(one, text, colour, errColumns(io), io.called?.program).split('\n');
     room -= rowsOnScreen(drawn, io.width);
     if (at > 0 && room < 0) {
       lines.push(`… ${found.length - at} more`);

@@ -67,6 +67,7 @@ export const reportOf = (checked: readonly CheckedFile[], differences?: Readonly
     file: one.file,
     ok: isOk(one),
     ...(one.counts ?? {}),
+    ...(one.setup && { setup: { path: one.setup.path, commands: one.setup.commands } }),
     ...(differences?.get(one.file) ?? {}),
     diagnostics: one.diagnostics.map((found) => {
       const show = shownBy(found);
@@ -80,11 +81,19 @@ export async function print(one: CheckedFile, { color }: ValidateOptions, io: Io
   const known = new Map([[pipelinePath(one.file, io.cwd), one.text]]);
   const texts = await textsOfFiles(one.diagnostics, io.cwd, known);
   printFindings(one.diagnostics, (of) => texts.get(of), io, color);
-  io.out(`${lineOfFile(one)}\n`);
+  for (const line of linesOfFile(one)) io.out(`${line}\n`);
 }
 
-/** `a.dot: 1 error (5 nodes, 5 edges)` */
-export function lineOfFile({ file, diagnostics, counts }: CheckedFile): string {
+/** `a.dot: 1 error (5 nodes, 5 edges)`, and the setup commands of its runs. */
+export function linesOfFile(one: CheckedFile): readonly string[] {
+  const { commands, path } = one.setup ?? {};
+  return [
+    lineOfFile(one),
+    ...(commands === undefined ? [] : [`  setup before the first node: ${commands.join('; ')} (${path})`]),
+  ];
+}
+
+function lineOfFile({ file, diagnostics, counts }: CheckedFile): string {
   const words = (['error', 'warning', 'hint'] satisfies Severity[]).flatMap((severity) => {
     const count = diagnostics.filter((one) => one.severity === severity).length;
     return count === 0 ? [] : [countedItems(count, severity)];

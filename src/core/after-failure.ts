@@ -8,6 +8,7 @@ import {
   startAnew,
   type TypedRun,
 } from './action-commands.ts';
+import { afterSetup, failedSetup } from './after-setup.ts';
 import { raisedLimit } from './budget/limits.ts';
 import type { FailureClass } from './outcome.ts';
 import { changeIn, editOf } from './pipeline-edits.ts';
@@ -20,6 +21,8 @@ export function afterFailure(stood: StoodRun, typed: TypedRun): readonly NextAct
     return [resumeAction(typed, 'Continue, with agents that answer where the record ends', '--live')];
   if (stood.weakJudge !== undefined) return afterWeakJudge(stood.weakJudge, stood, typed);
   const hint = (): readonly NextAction[] => hintOf(stood, typed);
+  const setup = failedSetup(reason);
+  if (setup !== undefined && failedNode !== '') return [...hint(), afterSetup(setup, stood, typed)];
   const unfixable = unfixableClass(reason);
   if (unfixable !== undefined && failedNode !== '') return afterUnfixable(unfixable, stood, typed);
   if (reason.startsWith('audit: '))

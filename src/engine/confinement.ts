@@ -206,16 +206,16 @@ export function strengthVariables(
 
 /* Recognises failures caused by the sandbox or its limits, and names the setting that fixes them. */
 
-/** A hint for the end of a failure's reason, or undefined. `output` is the tail of the program's output. Names only paths that
- *  exist outside the sandbox. */
+/** A hint for the end of a failure's reason, or undefined. `output` is the tail of the program's output; `owner` has the settings
+ *  that confine it. Names only paths that exist outside the sandbox. */
 export function sandboxHint(
   output: string,
   confinement: Confinement,
-  node: string,
+  owner: string,
   workspace: string,
 ): string | undefined {
   const { rung, network, limits } = confinement;
-  const set = (setting: string) => `set ${setting} on node "${node}"`;
+  const set = (setting: string) => `set ${setting} on ${owner}`;
   if (/File too large|EFBIG|File size limit exceeded/.test(output))
     return `a file grew beyond ${limits.fileSize} bytes: ${set('max_file_size')}`;
   if (

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { noBwrap } from '../platform/sandbox/machine.ts';
 import { house } from '../support/house.ts';
 
 const run = '.factory/runs/r1';
@@ -101,6 +102,94 @@ test('a lock file that a node has broken is a failure of the product, which an a
   const at = (node: string) => visits.filter((one) => one['node'] === node);
   expect(at('fix')[0]?.['before']).toBe(at('a')[0]?.['after']);
 });
+
+test('a tool with needs_setup=false repairs a lock file; any other one waits for the setup', async () => {
+  const tools = (attributes: string) => ({
+    'p.dot': pipeline(`
+      a [tool_command="echo broken > yarn.lock"]
+      c [tool_command="grep two deps/installed"]
+      fix [tool_command="echo two > yarn.lock" ${attributes}]
+      bad [shape=Msquare, outcome=fail]
+      start -> a -> c; c -> exit [condition="outcome=success"]; c -> fix [condition="failure_class=product"];
+      fix -> c [condition="outcome=success"]; fix -> bad [condition="outcome=fail"]`),
+    ...installs('rm -rf deps; if grep -q broken yarn.lock; then echo unknown package >&2; exit 3; fi;'),
+  });
+  await using it = await house(tools(', needs_setup=false'));
+  const ended = await it.run('p.dot', options);
+  expect(ended.code, ended.err).toBe(0);
+  expect(setups(it.records(`${run}/journal.jsonl`)).map(({ node }) => node)).toEqual(['a', 'c', 'c']);
+  await using other = await house(tools(''));
+  const failed = await other.run('p.dot', options);
+  expect(failed.code).toBe(1);
+  expect(failed.err).toContain('changed since the last time: yarn.lock');
+  expect(failed.err).toContain('a tool with needs_setup=false');
+});
+
+test('where the setup has ended a run at an exit, why names factory.json, and a fork uses the fixed commands', async () => {
+  await using it = await house({
+    'p.dot': pipeline(`
+      a [tool_command="grep one deps/installed"]
+      bad [shape=Msquare, outcome=fail]
+      start -> a; a -> exit [condition="outcome=success"]; a -> bad [condition="outcome=fail"]`),
+    ...installs('echo no such package >&2; exit 7;'),
+  });
+  expect((await it.run('p.dot', options)).code).toBe(1);
+  const why = await it.verb(['why', 'r1']);
+  expect(why.out).toContain(
+    `Fix "setup" in ${join(it.path, 'w/factory.json')}, then execute a again in a fork`,
+  );
+  expect(why.out).toContain('fork r1 --at a --before --accept-changes # after fixing "setup" in');
+  const fixed = { setup: ['mkdir deps; cp yarn.lock deps/installed'] };
+  writeFileSync(join(it.path, 'w/factory.json'), JSON.stringify(fixed));
+  const kept = await it.fork('r1', { at: 'a', before: true, runId: 'r2' });
+  expect(kept.code, 'without the flag a fork keeps the commands').toBe(1);
+  const forked = await it.fork('r1', { at: 'a', before: true, runId: 'r3', acceptChanges: true });
+  expect(forked.code, forked.err).toBe(0);
+  expect(it.json('.factory/runs/r2/manifest.json').forked_from.changed).toEqual([]);
+  expect(it.json('.factory/runs/r3/manifest.json')).toMatchObject({
+    setup: { commands: fixed.setup },
+    forked_from: { changed: ['setup'] },
+  });
+  expect((await it.verb(['verify', 'r3'])).code).toBe(0);
+});
+
+test('validate and simulate say which commands a run executes first, and validate refuses those that a run would', async () => {
+  await using it = await house({
+    'p.dot': pipeline(`
+      made [tool_command="true", needs_setup=false]; a [tool_command="true"]
+      start -> made -> a -> exit`).replace('digraph g {', 'digraph g { workdir="w"'),
+    'none.dot': pipeline('a [tool_command="true"]; start -> a -> exit'),
+    ...installs(),
+  });
+  const path = join(it.path, 'w/factory.json');
+  expect((await it.verb(['validate', 'p.dot'])).out).toContain(
+    `  setup before the first node: sh install.sh (${path})\n`,
+  );
+  expect((await it.verb(['validate', 'none.dot'])).out).not.toContain('setup');
+  const report = JSON.parse((await it.verb(['validate', 'p.dot'], { json: true })).out);
+  expect(report.files[0].setup).toEqual({ path, commands: ['sh install.sh'] });
+  expect((await it.verb(['simulate', 'p.dot'])).out).toContain(
+    `setup before a, and again when a lock file has changed: sh install.sh (${path})\n`,
+  );
+  const steps = JSON.parse((await it.verb(['simulate', 'p.dot'], { json: true })).out);
+  expect(steps.setup).toEqual({ path, commands: ['sh install.sh'], before: 'a' });
+  writeFileSync(path, JSON.stringify({ setup: ['cp ../x .'] }));
+  const refused = await it.verb(['validate', 'p.dot']);
+  expect(refused.code).toBe(2);
+  expect(refused.err).toContain('"setup" has a command that is rejected by guardrail');
+});
+
+test.skipIf(noBwrap)(
+  'a setup that has no network names the setting of the graph, not one of the node',
+  async () => {
+    await using it = await house({
+      'p.dot': pipeline('graph [network=off]; a [tool_command="true", network=on]; start -> a -> exit'),
+      'w/factory.json': JSON.stringify({ setup: ['echo getaddrinfo EAI_AGAIN registry >&2; exit 1'] }),
+    });
+    const { err } = await it.run('p.dot', { ...options, sandbox: 'bwrap' });
+    expect(err).toContain('the network is off: set network=on on the graph');
+  },
+);
 
 test('a replay uses what the setup left, and a branch has its own', async () => {
   await using it = await house({

@@ -25,6 +25,7 @@ const changes = {
   nothing: /^f resume r1$/,
   person: /^f (?:answer|deliver) r1/,
   pipeline: /^f (?:resume r1 --accept-changes|fork r1 --at \S+ --before --pipeline p\.dot)$/,
+  setup: /^f (?:resume r1|fork r1 --at \S+ --before) --accept-changes$/,
   limit: /^f resume r1 --(?:max-[a-z-]+ [\d.]+(?:m?s)?|unknown-cost allow)$/,
   hint: /^f fork r1 --at fix@2 --before --note TEXT$/,
   inputs: /^f run p\.dot/,
@@ -379,6 +380,55 @@ const paired = failureClasses.flatMap((one): readonly Row[] => {
     [`class ${one} in a pipeline of factory`, { ...exit, ...bundled, ...stood }, ...ofFactory],
   ];
 });
+const setupFailed =
+  'setup: "npm ci --x \\"a: b\\"" of /p/my app/factory.json ended with exit code 1:\nno such package';
+const setupRows: readonly Row[] = [
+  [
+    'a setup command that fails, at an exit',
+    { ...exit, failureClass: 'config', reason: `bad: check: ${setupFailed}` },
+    'setup',
+    'f fork r1 --at check --before --accept-changes',
+    [],
+  ],
+  [
+    'a setup command that fails, of a bundled pipeline without an edge for it',
+    {
+      ...failed,
+      ...bundled,
+      failureClass: 'config',
+      cause: { ...noRoute, config: true },
+      reason: `no route from node check for outcome fail: ${setupFailed} (class config: only an edge that names failure_class takes it)`,
+    },
+    'setup',
+    'f resume r1 --accept-changes',
+    [],
+  ],
+  [
+    'a setup command that takes too long',
+    {
+      ...exit,
+      failureClass: 'timeout',
+      reason:
+        'bad: check: setup: "sleep 9" of /p/factory.json was still running after 2s (default_timeout …)',
+    },
+    'setup',
+    'f fork r1 --at check --before --accept-changes',
+    [],
+  ],
+  [
+    'a lock file that an agent has broken',
+    { ...exit, failureClass: 'product', reason: `bad: check: ${setupFailed}`, agent },
+    'hint',
+    'f fork r1 --at fix@2 --before --note TEXT',
+    ['f fork r1 --at check --before --accept-changes'],
+  ],
+  [
+    'a tool whose output only looks like it',
+    { ...exit, failureClass: 'product', reason: 'bad: check: setup: "x" failed' },
+    'pipeline',
+    'f fork r1 --at check --before --pipeline p.dot',
+  ],
+];
 const limited = Object.entries(limitRows).map(
   ([limit, [reason, first]]): Row => [
     `${limit} of the run`,
@@ -396,6 +446,7 @@ const all = [
   ...limited,
   ...Object.values(gateRows).flat(),
   ...otherRows,
+  ...setupRows,
 ];
 
 test.for(all)('%s: the first action does not lead back', ([, stood, change, first, others]) => {

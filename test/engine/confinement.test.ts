@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Limits } from '../../src/core/contracts/sandbox.ts';
 import { sandboxHint } from '../../src/engine/confinement.ts';
 
-const hint = (output: string, limits: Limits) => sandboxHint(output, { ...open, limits }, 'a', '/w');
+const hint = (output: string, limits: Limits) => sandboxHint(output, { ...open, limits }, 'node "a"', '/w');
 const open = {
   rung: 'group',
   network: true,

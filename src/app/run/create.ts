@@ -117,7 +117,8 @@ export async function create(
   const mismatch = scriptMismatch(terms, seed.inputs);
   if (mismatch !== undefined) return mismatch;
   const { former, workdir: original_workdir, holdout } = seed;
-  const setup = former === undefined ? setupFor(original_workdir, host.env) : former.manifest.setup;
+  const keeps = former !== undefined && !flags.acceptChanges;
+  const setup = keeps ? former.manifest.setup : setupFor(original_workdir, host.env);
   if (setup !== undefined && 'problems' in setup) return setup;
   const before = { original_workdir, holdout, sandbox: former?.manifest.sandbox };
   const sandbox = await sandboxOfRun(seed.graph, before, runsDir, flags.sandbox, host);
@@ -182,7 +183,7 @@ async function fill(begins: Begins, building: string, final: string) {
 }
 
 const manifestOf = (
-  { terms, sandbox: { account }, setup, request: { runId, unique, startedAt } }: Begins,
+  { seed, terms, sandbox: { account }, setup, request: { runId, unique, startedAt } }: Begins,
   workspace: string,
   origin: SeedWorkspace['origin'],
 ): Manifest => ({
@@ -195,10 +196,19 @@ const manifestOf = (
   node_version: process.version,
   ...terms.facts,
   ...(setup === undefined ? {} : { setup }),
+  ...(origin.forked_from && { forked_from: withSetup(origin.forked_from, seed.former, setup) }),
   marker: `${runId}.${unique}`,
   sandbox: account,
   not_enforced: account.missing,
 });
+
+/** A fork that has other setup commands says it. */
+const withSetup = (
+  from: NonNullable<Manifest['forked_from']>,
+  former: RunSeed['former'],
+  setup: Manifest['setup'],
+): typeof from =>
+  former?.manifest.setup?.sha256 === setup?.sha256 ? from : { ...from, changed: [...from.changed, 'setup'] };
 
 async function writeInputs({ inputs, isNew }: RunSeed, at: Layout): Promise<void> {
   for (const [name, { file }] of Object.entries(inputs.variables)) {

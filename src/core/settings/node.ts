@@ -225,6 +225,11 @@ export const toolAttributes = {
     'The shell of tool_command with its options. With `bash -eo pipefail` a command fails at its first part that fails, also in a pipe; `head` and `grep -q`, which end early, may then give their writer exit code 141.',
     { graph: 'shell', default: 'sh', example: 'bash -eo pipefail' },
   ),
+  needs_setup: attr(
+    flag(),
+    'Whether the setup commands of the project (`factory.json`) must have succeeded before it, for the lock files as they are; `false` for a tool that repairs lock files or runs before anything can be installed.',
+    { default: 'true' },
+  ),
 } as const satisfies AttributeTable;
 
 const planKey = attr(

@@ -113,6 +113,8 @@ export interface LayerContext extends NodeContext {
     readonly probes: boolean;
   };
   readonly writer: EventWriter;
+  /** By `setup`: what runs are its commands, which have the settings of the graph. */
+  readonly isSetup?: true;
   /** The same context with the parts that a layer adds. */
   with(parts: Partial<LayerContext>): LayerContext;
 

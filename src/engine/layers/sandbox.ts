@@ -30,14 +30,14 @@ async function explained(
   { started }: OpenProcesses,
 ): Promise<Outcome> {
   if (outcome.status !== 'fail' || outcome.class === 'cancelled') return outcome;
-  const { node, secrets, workspace } = context;
+  const { node, isSetup, secrets, workspace } = context;
   const last = started.at(-1);
   if (last !== undefined) {
     const tails = await Promise.all(last.files.map((file) => readSome(file, mostRead, 'tail')));
     const output = tails.join('\n');
     const hints = [
       secrets.withheldHint(output),
-      sandboxHint(output, last.confinement, node.id, workspace.path),
+      sandboxHint(output, last.confinement, isSetup ? 'the graph' : `node "${node.id}"`, workspace.path),
     ].filter((hint) => hint !== undefined);
     if (hints.length > 0) return { ...outcome, reason: `${outcome.reason} (${hints.join('; ')})` };
   }

@@ -49,6 +49,7 @@ async function dueIn({ run, node, kind, state, before, snapshots }: LayerContext
   const { setup, files } = run;
   // A branch without a folder has only texts.
   if (setup === undefined || !kind.executable || files !== undefined) return undefined;
+  if (!node.settings.needs_setup) return undefined;
   if (state.setup === undefined) return { ...setup, locks: undefined };
   // An agent that has broken a lock file must be able to fix it.
   if (isAgentType(kind.type) || isOwnStepText(node.settings.tool_command ?? '')) return undefined;
@@ -79,7 +80,9 @@ async function setUp(context: LayerContext, due: Due, commands: Execute): Promis
   const settings = settingsOfGraph(run.graph, kind, { sees_holdout: false });
   run.log('info', 'setup runs', { node: node.id, commands: due.commands, locks: due.locks ?? [] });
   const began = clock.monotonic();
-  const executed = await commands(context.with({ node: { ...node, type: kind.type, settings }, kind }));
+  const executed = await commands(
+    context.with({ node: { ...node, type: kind.type, settings }, kind, isSetup: true }),
+  );
   const facts = {
     before: before.id,
     ...(due.locks === undefined ? {} : { locks: due.locks.slice(0, 20) }),
@@ -110,7 +113,7 @@ async function setUp(context: LayerContext, due: Due, commands: Execute): Promis
 /** Where a node of the run has changed the lock files, that node has to fix what follows. */
 function causedBy(outcome: Outcome, { locks = [] }: Due): Outcome {
   if (outcome.status !== 'fail' || outcome.class !== 'config' || locks.length === 0) return outcome;
-  const reason = `${outcome.reason}\nchanged since the last time: ${locks.slice(0, 5).join(', ')}`;
+  const reason = `${outcome.reason}\nchanged since the last time: ${locks.slice(0, 5).join(', ')} (an agent can repair them, or a tool with needs_setup=false)`;
   const { exitCode } = outcome;
   return failed(reason, 'product', exitCode === undefined ? {} : { exitCode });
 }
@@ -159,7 +162,11 @@ async function failureOf(
     case 'cancelled':
       return failed('cancelled', 'cancelled', { broke });
     case 'timed_out':
-      return failed(`${what} was still running after ${seconds}s`, 'timeout', { broke });
+      return failed(
+        `${what} was still running after ${seconds}s (default_timeout of the graph is its limit)`,
+        'timeout',
+        { broke },
+      );
     case 'not_found':
       return failed(`${what} cannot start ${ended.program}: ${ended.why}`, 'config', { broke });
     case 'signalled':
