@@ -27,6 +27,24 @@ export async function openPullOf(
   return read.data[0];
 }
 
+const endedSchema = once(() =>
+  z.object({ number: z.int(), merged_at: z.string().nullable(), head: z.object({ sha: z.string() }) }),
+);
+
+/** Those of a branch that were merged, with the commits that the branch had then. */
+export async function mergedPullsOf(
+  client: GitHub,
+  name: RepositoryName,
+  head: string,
+): Promise<readonly { readonly number: number; readonly commit: string }[]> {
+  const path = `${repositoryPath(name)}/pulls?${new URLSearchParams({ state: 'closed', head, per_page: '100' })}`;
+  const read = z.array(endedSchema()).safeParse(await client.pages(path));
+  if (!read.success) throw notTheApi(`GET ${path}`);
+  return read.data.flatMap(({ number, merged_at, head: { sha } }) =>
+    merged_at === null ? [] : [{ number, commit: sha }],
+  );
+}
+
 export type NewPull = {
   readonly title: string;
   readonly body: string;

@@ -157,6 +157,39 @@ test('what GitHub refuses after the push says that the branch is pushed', async 
   expect(err).toContain('; the branch factory/RUN1 is pushed');
 }, 60_000);
 
+test('after a merge none is opened again, and commits of others on the branch are named', async () => {
+  await built();
+  await asked();
+  const origin = join(it.path, 'origin.git');
+  const head = git(origin, 'rev-parse', 'factory/RUN1');
+  const [pull] = repo.pulls;
+  if (pull === undefined) throw new Error('none');
+  Object.assign(pull, { state: 'closed', merged: true, sha: () => head });
+  git(origin, 'update-ref', '-d', 'refs/heads/factory/RUN1');
+  for (const flags of [{}, { branch: 'other' }]) {
+    const again = await asked(flags);
+    const isSame = flags.branch === undefined;
+    expect([again.code, again.err]).toEqual(
+      isSame
+        ? [1, expect.stringContaining('my-org/app#1000 of the branch factory/RUN1 was merged')]
+        : [0, ''],
+    );
+  }
+  expect(pushed()).toBe('refs/heads/other');
+
+  const tree = git(origin, 'rev-parse', 'other^{tree}');
+  git(
+    origin,
+    'update-ref',
+    'refs/heads/other',
+    git(origin, 'commit-tree', tree, '-p', 'other', '-m', 'theirs'),
+  );
+  expect(await asked({ branch: 'other' })).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/the branch other of the remote has commits of others\n.*--branch NAME/),
+  });
+}, 60_000);
+
 test('a run whose records were changed, a remote elsewhere and a run without commits get none', async () => {
   await built();
   expect(await asked({ repo: '' })).toMatchObject({ code: 2 });

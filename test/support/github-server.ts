@@ -302,6 +302,7 @@ function pulls(
     ...{ number: pull.number, title: pull.title, body: pull.body, draft: pull.draft, state: pull.state },
     ...{
       merged: pull.merged,
+      merged_at: pull.merged ? later : null,
       mergeable: pull.mergeable ?? null,
       updated_at: later,
       base: { ref: pull.base },

@@ -5,7 +5,7 @@ import { firstRemote } from '../../git/push.ts';
 import { type GitHub, gitHub } from '../../github/client.ts';
 import { GitHubError, gitHubRefusal } from '../../github/error.ts';
 import { issueOfRun } from '../../github/layout.ts';
-import { createPull, openPullOf, type PullRequest, updatePull } from '../../github/pulls.ts';
+import { createPull, mergedPullsOf, openPullOf, type PullRequest, updatePull } from '../../github/pulls.ts';
 import { repositoryFacts } from '../../github/repository-facts.ts';
 import {
   type RemotePlace,
@@ -25,6 +25,7 @@ import { type DeliveryHost, deliverRun, trustedSource } from '../deliver.ts';
 import { titleOf } from '../inspect/title.ts';
 import type { DeliveryFlags } from '../typed-command.ts';
 import { type EvidenceFacts, withEvidence } from './evidence-text.ts';
+import { pullTitle } from './pull-title.ts';
 
 export type PullFlags = Pick<DeliveryFlags, 'branch' | 'reuse' | 'overridden' | 'accept_weak'> & {
   /** `OWNER/REPO`; by default that of the remote. */
@@ -76,15 +77,18 @@ export async function openPullRequest(
     const { name, defaultBranch } = await repositoryFacts(client, target.name);
     const facts = await evidenceOf(run, name, host);
     if ('problems' in facts) return facts;
-    const title = await titleOf(run.dir, run.stored.manifest);
     const { repo: _, base = defaultBranch, draft = false, ...delivery } = flags;
+    const owner = target.headOwner ?? name.owner;
+    const ended = await mergedProblem(client, name, { owner, typed: flags.branch }, facts);
+    if (ended !== undefined) return ended;
+    const title = pullTitle(await titleOf(run.dir, run.stored.manifest));
     const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
     if ('problems' in delivered) return delivered;
     const undone = notPushed(delivered);
     if (undone !== undefined) return undone;
     const { branch, head } = delivered;
     tail = `; the branch ${branch} is pushed`;
-    const pull = { title, base, draft, head: `${target.headOwner ?? name.owner}:${branch}` };
+    const pull = { title, base, draft, head: `${owner}:${branch}` };
     const { is, created } = await openOrUpdate(client, name, pull, facts);
     return {
       ...{
@@ -102,11 +106,37 @@ export async function openPullRequest(
   }
 }
 
+/** A second pull request with the same commits would merge them again. The branch with the name of the run has no others. */
+async function mergedProblem(
+  client: GitHub,
+  name: RepositoryName,
+  { owner, typed }: { readonly owner: string; readonly typed: string | undefined },
+  { run, orders }: EvidenceFacts,
+): Promise<Refusal | undefined> {
+  const branch = typed ?? `factory/${run.id}`;
+  const merged = await mergedPullsOf(client, name, `${owner}:${branch}`);
+  const same = merged.find(
+    ({ commit }) => typed === undefined || orders.some((one) => one.commit === commit),
+  );
+  if (same === undefined) return undefined;
+  return no(
+    `pull request ${repositoryText(name)}#${same.number} of the branch ${branch} was merged`,
+    'nothing is left to do; --branch NAME opens another one',
+    1,
+  );
+}
+
 /** Why there is no branch to ask for; undefined where it is pushed. */
-function notPushed({ head, pushed, notes, source }: DeliveryReport): Refusal | undefined {
+function notPushed({ head, branch, pushed, notes, source }: DeliveryReport): Refusal | undefined {
   if (head === null || pushed === null)
     return no(notes[0] ?? 'nothing to deliver', `see what the run did in ${source ?? 'its workspace'}`, 1);
   if (pushed.ok) return undefined;
+  if (/\((?:fetch first|non-fast-forward)\)/.test(pushed.why))
+    return no(
+      `delivered, but not pushed: the branch ${branch} of the remote has commits of others`,
+      'look at them; --branch NAME pushes to another branch',
+      1,
+    );
   return no(
     `delivered, but not pushed: ${pushed.why}`,
     `by hand: ${pushed.by_hand}; then factory pr again`,
