@@ -141,20 +141,21 @@ export type ServerAccess = {
   readonly hidden: readonly string[];
 };
 
-/** The access to a server with the variables of `env`; one that is not set is empty. */
+/** The access to a server with the variables of `env`. A key, or a header, of which one is not set is empty. */
 export function accessTo(
   server: Pick<ModelServer, 'keyVariable' | 'headers'>,
   env: Environment,
 ): ServerAccess {
   const valueIn = (name: string): string => env[name]?.trim() ?? '';
+  const filled = (text: string): string => {
+    const names = [...text.matchAll(placeholder)].map(([, name = '']) => name);
+    return names.some((name) => valueIn(name) === '')
+      ? ''
+      : text.replace(placeholder, (_, name: string) => valueIn(name));
+  };
   return {
     apiKey: server.keyVariable === undefined ? '' : valueIn(server.keyVariable),
-    headers: Object.fromEntries(
-      Object.entries(server.headers).map(([name, text]) => [
-        name,
-        text.replace(placeholder, (_, variable: string) => valueIn(variable)),
-      ]),
-    ),
+    headers: Object.fromEntries(Object.entries(server.headers).map(([name, text]) => [name, filled(text)])),
     hidden: variablesToAsk(server)
       .map(valueIn)
       .filter((value) => value !== ''),

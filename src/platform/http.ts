@@ -1,6 +1,6 @@
 /** HTTP requests that are answered by a status or a text; the agents' clients make their own. */
 import { systemWords } from './files/write.ts';
-import { outgoing } from './outgoing.ts';
+import { outgoing, rootCause } from './outgoing.ts';
 
 export type Post = (request: {
   readonly url: string;
@@ -70,6 +70,4 @@ async function bodyOf(response: Response, most: number): Promise<string | undefi
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** The reason is in the cause; the message of fetch itself is "fetch failed". */
-const unreachableWords = (error: unknown): string =>
-  systemWords(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+const unreachableWords = (error: unknown): string => systemWords(rootCause(error));

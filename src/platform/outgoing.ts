@@ -16,7 +16,37 @@ export async function outgoing(
   if (inner === undefined) return fetch(input, init);
   // Of a dispatcher's many methods fetch uses this one.
   const dispatcher = patient ? { dispatch: unlimited(inner) } : inner;
-  return fetch(input, { ...init, dispatcher } as RequestInit);
+  const sent = fetch(input, { ...init, dispatcher } as RequestInit);
+  return proxy === undefined ? sent : sent.catch((error: unknown) => rethrown(error, url));
+}
+
+/** The proxy stands between a request and its server. `mayPass`: the same request may succeed later. */
+export class ProxyTrouble extends Error {
+  readonly mayPass: boolean;
+  constructor(message: string, mayPass: boolean) {
+    super(message);
+    this.mayPass = mayPass;
+  }
+}
+
+/** Throws what fetch has thrown, in words of ours where the proxy has answered in place of the server. */
+function rethrown(error: unknown, { href }: URL): never {
+  const root = rootCause(error);
+  const message = root instanceof Error ? root.message : '';
+  const status = /^Proxy (?:response|Authentication Required) \((\d{3})\)/.exec(message)?.[1];
+  if (status === undefined) throw error;
+  const proxy = `the proxy of ${proxyFor(href, process.env)}`;
+  if (status === '407') throw new ProxyTrouble(`${proxy} asks for another user or password (407)`, false);
+  if (status === '403') throw new ProxyTrouble(`${proxy} refuses the way to this server (403)`, false);
+  throw new ProxyTrouble(`${proxy} answers ${status}`, true);
+}
+
+/** The innermost cause, which says more than `fetch failed`. */
+export function rootCause(error: unknown): unknown {
+  let root = error;
+  for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1)
+    root = root.cause;
+  return root;
 }
 
 /** Node's fetch gives up on a body that is silent for five minutes, and a model may think longer. */
@@ -76,7 +106,7 @@ async function proxyAgent(env: Variables): Promise<Dispatcher | undefined> {
   const { http, https, none } = proxiesIn(env);
   if (http === '' && https === '') return undefined;
   const problem = proxyProblem(env);
-  if (problem !== undefined) throw new Error(problem);
+  if (problem !== undefined) throw new ProxyTrouble(problem, false);
   const [httpProxy, httpsProxy] = [env[http]?.trim() ?? '', env[https]?.trim() ?? ''];
   const of = JSON.stringify([httpProxy, httpsProxy, none]);
   if (made?.of !== of)

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { realPost, realSend } from '../../src/platform/http.ts';
 import { proxyFor, proxyProblem } from '../../src/platform/outgoing.ts';
 import { taskFor } from '../agents/contract.ts';
-import { agentAt, never } from '../agents/openai/tell.ts';
+import { agentAt, never, openaiAt } from '../agents/openai/tell.ts';
 import { handClock } from '../support/clock.ts';
 import { httpProxy } from '../support/http-proxy.ts';
 import { type Reaction, startModelServer } from '../support/model-server.ts';
@@ -68,21 +68,32 @@ test('this machine is always asked directly, and so are the exceptions of NO_PRO
 });
 
 test.for([
-  [407, /cannot be reached: .*407/],
-  [403, /key was refused|403/],
-] as const)('a proxy that answers %i is reported, without its password', async ([status, reason]) => {
-  await using it = await behind([], status);
-  vi.stubEnv('HTTP_PROXY', `http://user:hunter2@127.0.0.1:${it.proxy.port}`);
-  const agent = agentAt(it.server, handClock(), { baseURL: 'http://model.invalid/v1', maxRetries: 0 });
-  const report = await agent.work(taskFor(), never());
-  expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason) });
-  expect(JSON.stringify(report)).not.toContain('hunter2');
-});
+  ['http', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'config'],
+  ['https', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'config'],
+  ['http', 403, /403/, 'config'],
+  ['https', 403, /cannot be reached: the proxy of HTTP_PROXY refuses the way to this server/, 'config'],
+  ['https', 502, /cannot be reached: the proxy of HTTP_PROXY answers 502/, 'infra'],
+] as const)(
+  'a proxy that answers a request over %s by %i is reported, without its password',
+  async ([protocol, status, reason, failureClass]) => {
+    await using it = await behind([], status);
+    vi.stubEnv('HTTP_PROXY', `http://user:hunter2@127.0.0.1:${it.proxy.port}`);
+    const baseURL = `${protocol}://model.invalid/v1`;
+    const agent = agentAt(it.server, handClock(), { baseURL, maxRetries: 0 });
+    const report = await agent.work(taskFor(), never());
+    const said = { reason: expect.stringMatching(reason), class: failureClass };
+    expect(report).toMatchObject({ kind: 'failed', ...said });
+    expect(JSON.stringify(report)).not.toContain('hunter2');
+  },
+);
 
 test('a variable that is no proxy is named, without its text', async () => {
   vi.stubEnv('https_proxy', 'user:hunter2@host');
   const got = await realPost({ url: 'https://hook.invalid/', headers: {}, body: '', timeoutMs: 5000 });
   expect(got).toEqual({ unreachable: expect.stringMatching(/^https_proxy is no address of a proxy/) });
+  const agent = openaiAt({ clock: handClock(), baseURL: 'https://model.invalid/v1' });
+  const said = expect.stringMatching(/cannot be reached: https_proxy is no address of a proxy/);
+  expect(await agent.work(taskFor(), never())).toMatchObject({ class: 'config', reason: said });
 });
 
 test.for([

@@ -1,8 +1,9 @@
 /** What went wrong with a model call, in the words of a report. */
 import type { FailedReport } from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
-import type { ModelServer } from '../../core/model-server.ts';
+import { type ModelServer, variablesToAsk } from '../../core/model-server.ts';
 import type { Park } from '../../core/outcome.ts';
+import { ProxyTrouble, rootCause } from '../../platform/outgoing.ts';
 import { isDown, waitNamed } from '../program/failure.ts';
 import type { Part } from './request.ts';
 import { baseUrlWords } from './settings.ts';
@@ -12,6 +13,9 @@ export class TooLarge extends Error {}
 
 /** A server that is not the API answered, such as a gateway with its page. */
 export class NotTheApi extends Error {}
+
+/** The server wants the request to be sent to another one. */
+export class Redirected extends Error {}
 
 /** A failed exchange. */
 export type RequestFailure = {
@@ -59,6 +63,11 @@ type ApiError = Error & {
 export function requestFailure(error: unknown, sdk: ErrorClasses, facts: FailureFacts): RequestFailure {
   const root = rootCause(error);
   if (root instanceof NotTheApi) return { ...outage(`${facts.shown} ${root.message}`), unbilled: true };
+  if (root instanceof Redirected) return { ...config(`${facts.shown} ${root.message}`), unbilled: true };
+  if (root instanceof ProxyTrouble) {
+    const reason = `${facts.shown} cannot be reached: ${root.message}`;
+    return { ...(root.mayPass ? outage(reason) : config(reason)), unbilled: true };
+  }
   if (error instanceof sdk.APIConnectionError) {
     const why = words(root);
     const reason = `${facts.shown} cannot be reached: ${why}`;
@@ -218,9 +227,11 @@ function troubleBy(
     const reason = `the quota of the key at ${shown} is used up (${message}): check its plan and billing`;
     return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
   }
+  if (status === 403 && code === webPage)
+    return config(`the request was refused at ${shown}, or by a proxy before it (${message})`);
   if (status === 401 || status === 403 || refusedKey.test(code))
     return config(
-      `the key was refused by ${shown} (${message}): set ${server.keyVariable ?? 'a key for it'} to a key that may use "${model}" there`,
+      `the key was refused by ${shown} (${message}): ${keyWords(server)} that may use "${model}" there`,
       'auth',
     );
   if (status === 404 || code === 'model_not_found')
@@ -237,6 +248,14 @@ function troubleBy(
   if (status === 501) return { ...passing(trouble), again: false };
   if (status === 409 || failed || broken.test(code)) return passing(trouble);
   return undefined;
+}
+
+/** What to do about a key that is refused. */
+function keyWords(server: ModelServer): string {
+  const names = server.keyVariable === undefined ? variablesToAsk(server) : [server.keyVariable];
+  return names.length === 0
+    ? 'name the variable of its key in your factory.json, and set it to one'
+    : `set ${names.join(' and ')} to a key`;
 }
 
 const notAccepted = (message: string, { shown, model }: FailureFacts): RequestFailure =>
@@ -291,14 +310,6 @@ const isNetworks = (root: unknown): boolean =>
   root instanceof Error &&
   'code' in root &&
   /^(?:E(?!RR_|PROTO)[A-Z_]+|UND_ERR_\w+)$/.test(String(root.code));
-
-/** The innermost cause, which says more than `fetch failed`. */
-export function rootCause(error: unknown): unknown {
-  let root = error;
-  for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1)
-    root = root.cause;
-  return root;
-}
 
 function words(root: unknown): string {
   if (!(root instanceof Error)) return oneLine(String(root));

@@ -2,19 +2,19 @@
  *  place of events or errors into the form that the SDK reads. */
 import { mostGivenLevels, parseJson } from '../../core/json.ts';
 import type { ModelServer } from '../../core/model-server.ts';
-import { outgoing } from '../../platform/outgoing.ts';
+import { outgoing, rootCause } from '../../platform/outgoing.ts';
 import { type Arrived, failedResponse, type ModelResponse, responseTooLarge } from './answer.ts';
 import {
   type ErrorClasses,
   NotTheApi,
   pageIn,
+  Redirected,
   requestFailure,
-  rootCause,
   TooLarge,
   webPage,
 } from './failure.ts';
 import type { Request } from './request.ts';
-import { baseUrlWords } from './settings.ts';
+import { baseUrlWords, showURL } from './settings.ts';
 import type { Watch } from './watch.ts';
 
 /** Milliseconds: the longest that a timer of Node takes. */
@@ -90,12 +90,42 @@ export function wireFor(request: Request, heard: () => void, stream: boolean) {
     timeout: longestTimer,
     logLevel: 'off' as const,
     fetch: async (input: string | URL | globalThis.Request, init?: RequestInit): Promise<Response> => {
-      const response = await outgoing(input, init, { patient: true });
+      const response = await atServer(input, init, server);
       heard();
       return readable(response, { server, heard, stream, limit: eventLimit(request) });
     },
   };
 }
+
+const mostRedirects = 5;
+
+/** The server's response. Only its own origin gets the request again: fetch would take keys in other headers than `authorization` to
+ *  any server that a redirect names. */
+async function atServer(
+  input: string | URL | globalThis.Request,
+  init: RequestInit | undefined,
+  server: ModelServer,
+): Promise<Response> {
+  let url = new URL(input instanceof globalThis.Request ? input.url : input);
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await outgoing(url, { ...init, redirect: 'manual' }, { patient: true });
+    const location = response.headers.get('location');
+    if (!redirecting.includes(response.status) || location === null) return response;
+    await response.body?.cancel();
+    const to = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+    // After other statuses fetch asks again without the body.
+    const isSame = to?.origin === url.origin && (response.status >= 307 || (init?.method ?? 'GET') === 'GET');
+    if (to === undefined || !isSame || redirects === mostRedirects) {
+      const where = to === undefined ? 'an address that is no URL' : showURL(to.href);
+      throw new Redirected(
+        `redirects to ${where} (${response.status}), which gets no key and no prompt: if that is right, set ${baseUrlWords(server)}`,
+      );
+    }
+    url = to;
+  }
+}
+
+const redirecting: readonly number[] = [301, 302, 303, 307, 308];
 
 /** An SDK reads headers for its provider from a variable: they are no other provider's to see. */
 export const withoutHeadersIn = (variable: string): Readonly<Record<string, null>> =>

@@ -55,6 +55,14 @@ test('a refused key is reported by the name of its variable, and values that the
   expect(JSON.stringify(report)).not.toMatch(/acme-0123|team-0123/);
 });
 
+test.for<[Partial<Server>, string]>([
+  [{ keyVariable: undefined, headers: { 'X-Key': '${ACME_KEY}' } }, ': set ACME_KEY to a key that may use'],
+  [{ keyVariable: undefined }, ': name the variable of its key in your factory.json'],
+])('what a server of %j lacks is named where it refuses the key', async ([more, words]) => {
+  const { report } = await asked([{ status: 401, body: { error: { message: 'no' } } }], more);
+  expect(report).toMatchObject({ class: 'config', reason: expect.stringContaining(words) });
+});
+
 test.for<[string, Partial<Server>, object, RegExp]>([
   ['no key', {}, {}, /there is no key: set ACME_KEY/],
   ['an odd key', {}, { ACME_KEY: 'a b' }, /ACME_KEY has characters that no key has/],
@@ -63,6 +71,12 @@ test.for<[string, Partial<Server>, object, RegExp]>([
     { headers: { 'X-Team': '${ACME_TEAM}' } },
     { ACME_KEY: 'k' },
     /X-Team .*set ACME_TEAM/,
+  ],
+  [
+    'no value for a part of a header',
+    { keyVariable: undefined, headers: { Authorization: 'Bearer ${ACME_TEAM}' } },
+    {},
+    /Authorization .*set ACME_TEAM/,
   ],
 ])('with %s nothing is sent', async ([, more, variables, words]) => {
   const { report, requests } = await asked([], more, variables);

@@ -25,6 +25,32 @@ test('the query of a base URL follows the path of each request', async () => {
   expect(server.requests[0]?.path).toBe('/v1/responses?api-version=preview&a=b%26c');
 });
 
+test.for(
+  [301, 302, 303, 307, 308].flatMap((status) =>
+    (['chat', 'responses', 'anthropic'] as const).map((api) => [status, api] as const),
+  ),
+)('a redirect (%i, %s) to another server is not followed: it would get the key', async ([status, api]) => {
+  await using other = await startModelServer([{ text: 'not asked' }], [api]);
+  const location = `${other.url}/elsewhere?token=t`;
+  await using server = await startModelServer([{ status, headers: { location } }], [api]);
+  const report = await agentAt(server).work(taskFor({ attributes: { 'openai.api': api } }), never());
+  expect(report).toMatchObject({ kind: 'failed', class: 'config' });
+  expect(report).toHaveProperty('reason', expect.stringContaining(`redirects to ${other.url}/elsewhere (`));
+  expect(other.requests).toEqual([]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a redirect within the server keeps method and body, and ends', async () => {
+  const moved = { status: 308, headers: { location: '/v1/responses?moved=1' } };
+  await using server = await startModelServer([moved, { text: 'here' }]);
+  expect(await agentAt(server).work(taskFor(), never())).toMatchObject({ kind: 'answered', text: 'here' });
+  expect(server.requests[1]).toMatchObject({ method: 'POST', path: '/v1/responses?moved=1' });
+  expect(server.requests[1]?.body).toEqual(server.requests[0]?.body);
+  await using circle = await startModelServer(() => moved);
+  expect(await agentAt(circle).work(taskFor(), never())).toMatchObject({ kind: 'failed', class: 'config' });
+  expect(circle.requests).toHaveLength(6);
+});
+
 test('an empty finish_reason does not make half an answer whole', async () => {
   const { report, requests } = await chat([
     { events: [chunk({ content: 'half' }, '')] },
