@@ -47,7 +47,8 @@ export async function mcpCommand(options: McpOptions, io: CliIo): Promise<VerbRe
     return app.fetch(request);
   };
   const client = { url: 'http://127.0.0.1', token: access.token, fetch };
-  await serveModels(streams, { version: packageVersion(), allowActs, signal }, client);
+  const report = (why: string) => io.err(`a message of the client cannot be used: ${why}\n`);
+  await serveModels(streams, { version: packageVersion(), allowActs, signal, report }, client);
   await web.queue.close();
   return 0;
 }

@@ -200,7 +200,15 @@ export const executionParams = once(() =>
   z.object({ id: runId(), node: nodeId(), visit: z.coerce.number().int().positive() }),
 );
 export const fileParams = once(() =>
-  executionParams().extend({ name: z.string().describe('`name` of one of `files` of the execution') }),
+  executionParams().extend({
+    name: z
+      .string()
+      .refine(
+        (name) => !name.split('/').some((part) => ['', '.', '..'].includes(part)),
+        'is no path of a file',
+      )
+      .describe('`name` of one of `files` of the execution'),
+  }),
 );
 
 const count = once(() => z.coerce.number().int().nonnegative());

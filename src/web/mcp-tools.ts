@@ -1,6 +1,7 @@
 /** The endpoints of the HTTP API as tools for models: names, arguments and answers are those of the table of routes. */
 import * as z from 'zod';
 import { nearest } from '../core/nearest.ts';
+import { schemaProblems } from '../run/unreadable.ts';
 import { ApiFailure, type ClientOptions, createClient } from './client.ts';
 import { type ApiRoute, type ApiRouteName, routes } from './routes.ts';
 
@@ -41,31 +42,43 @@ const offered = (allowActs: boolean): readonly ApiRouteName[] =>
 /** Only a person says who they are, or accepts what was not shown. */
 const ofPersons: readonly string[] = ['by', 'accept_weak', 'overridden'];
 
-/** The arguments of each part of a request. */
+/** The arguments of each part of a request, without what only a person says. */
 const partsOf = ({ params, query, body }: ApiRoute) => ({
   params: params?.().shape ?? {},
   query: query?.().shape ?? {},
   body: Object.fromEntries(Object.entries(body?.().shape ?? {}).filter(([key]) => !ofPersons.includes(key))),
 });
 
+/** What a tool takes. The parts of a request have no name in common. */
+const argumentsOf = ({ params, query, body }: ReturnType<typeof partsOf>) =>
+  z.object({ ...params, ...query, ...body });
+
 export const modelTools = (allowActs: boolean): readonly ModelTool[] =>
   offered(allowActs).map((name) => {
     const route: ApiRoute = routes[name];
-    const { params, query, body } = partsOf(route);
-    const schema = z.toJSONSchema(z.object({ ...params, ...query, ...body }), {
+    const schema: object = z.toJSONSchema(argumentsOf(partsOf(route)), {
       io: 'input',
       unrepresentable: 'any',
     });
     return {
       name: toolNameOf(name),
       description: route.about,
-      inputSchema: { ...schema, type: 'object' },
+      inputSchema: { ...JSON.parse(inToolWords(JSON.stringify(schema))), type: 'object' },
       annotations: {
         readOnlyHint: !isAct(name),
         destructiveHint: destroys.includes(name),
         openWorldHint: name === 'deliver',
       },
     };
+  });
+
+/** A text that names endpoints, in the words of a model: `GET /api/v1/runs` is the tool "runs". */
+const inToolWords = (text: string): string =>
+  text.replaceAll(/\b(GET|POST) (\/api\/v1\/\w+)/g, (all, method: string, path: string) => {
+    const named = (Object.keys(routes) as ApiRouteName[]).find(
+      (name) => routes[name].path === path && routes[name].method.toUpperCase() === method,
+    );
+    return named === undefined ? all : `the tool ${toolNameOf(named)}`;
   });
 
 /** Characters of an answer: a model reads no more at once. */
@@ -93,6 +106,8 @@ export async function callTool(
       `${called} has no argument "${other}"${near === undefined ? `; it takes ${known.join(', ') || 'none'}` : `: did you mean "${near}"?`}`,
     );
   }
+  const read = argumentsOf(parts).safeParse(args);
+  if (!read.success) return refusal(`${called}: ${schemaProblems(read.error)}`);
   const given = (shape: object) => Object.fromEntries(Object.entries(args).filter(([key]) => key in shape));
   const call = { params: given(parts.params), query: given(parts.query), body: given(parts.body) };
   const ask = createClient(client)[name] as (call: object) => Promise<unknown>;
@@ -101,7 +116,9 @@ export async function callTool(
     return { content: [textPart(asData), textPart(shortened(textOf(answer)))] };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
-    return refusal(`${error.message}${error.fix === '' ? '' : `; ${error.fix}`}`);
+    // A reason may quote a question of a model.
+    const why = inToolWords(`${error.message}${error.fix === '' ? '' : `; ${error.fix}`}`);
+    return { content: [textPart(asData), textPart(shortened(why))], isError: true };
   }
 }
 
@@ -116,7 +133,7 @@ const textOf = (answer: unknown): string =>
 const shortened = (text: string): string =>
   text.length <= longestAnswer
     ? text
-    : `${text.slice(0, longestAnswer)}\n[cut: ${text.length} characters; ask for less, such as one execution or a smaller limit]`;
+    : `${text.slice(0, longestAnswer).replace(/[\ud800-\udbff]$/, '')}\n[cut: ${text.length} characters; ask for less, such as one execution or a smaller limit]`;
 
 const textPart = (text: string) => ({ type: 'text' as const, text });
 const refusal = (text: string): ToolAnswer => ({ content: [textPart(text)], isError: true });

@@ -12,18 +12,26 @@ import { callTool, modelTools } from './mcp-tools.ts';
 const instructions =
   'Runs of factory, which turns specifications into verified commits. Begin with the tool "runs"; "why" explains what a run needs.';
 
-/** Serves until the client closes the streams, or the signal fires. */
+/** Serves until the client closes the streams, or the signal fires. `report` gets what is wrong with the client's messages. */
 export async function serveModels(
   streams: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
-  about: { readonly version: string; readonly allowActs: boolean; readonly signal: AbortSignal },
+  about: {
+    readonly version: string;
+    readonly allowActs: boolean;
+    readonly signal: AbortSignal;
+    readonly report: (why: string) => void;
+  },
   client: ClientOptions,
 ): Promise<void> {
-  const { version, allowActs, signal } = about;
+  const { version, allowActs, signal, report } = about;
   const server = new Server({ name: 'factory', version }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...modelTools(allowActs)] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => ({
     ...(await callTool(params.name, params.arguments ?? {}, allowActs, client)),
   }));
+  server.onerror = ({ message }) => report(message.slice(0, 500));
+  // Each answer that the client does not read yet is one more listener.
+  streams.output.setMaxListeners(0);
   const transport = new StdioServerTransport(streams.input as Readable, streams.output as Writable);
   const closed = new Promise<void>((done) => {
     server.onclose = () => done();
