@@ -8,7 +8,7 @@ import { type RepositoryName, repositoryPath } from './repository-name.ts';
 export type FailedCheck = {
   readonly name: string;
   readonly conclusion: string;
-  /** What it reports: its summary, and its annotations, a line each. */
+  /** What it reports: its summary, its annotations, a line each, and the end of its log. */
   readonly text: string;
 };
 
@@ -16,6 +16,8 @@ const runsSchema = once(() =>
   z.array(
     z.object({
       ...{ id: z.int(), name: z.string(), status: z.string(), conclusion: z.string().nullable() },
+      details_url: z.string().nullish(),
+      app: z.object({ slug: z.string().nullish() }).nullish(),
       output: z
         .object({ title: z.string().nullable(), summary: z.string().nullable(), text: z.string().nullable() })
         .partial(),
@@ -31,8 +33,10 @@ const annotationsSchema = once(() =>
 );
 
 const failures = ['failure', 'timed_out'];
-/** Characters of one check. */
+/** Characters of what one check reports, and of its log. */
 const mostText = 6000;
+/** So many logs are read. */
+const mostLogs = 10;
 
 /** `running`: some have not ended. A token that may not read checks sees none. */
 export async function failedChecks(
@@ -47,13 +51,45 @@ export async function failedChecks(
   const read = runsSchema().safeParse(listed);
   if (!read.success) throw notTheApi(`GET ${path}`);
   const failed: FailedCheck[] = [];
-  for (const { id, name: check, conclusion, output } of read.data) {
-    if (conclusion === null || !failures.includes(conclusion)) continue;
+  const ended = read.data.filter(({ conclusion }) => conclusion !== null && failures.includes(conclusion));
+  for (const [at, run] of ended.entries()) {
+    const { output } = run;
     const texts = [output.title, output.summary, output.text].filter((text) => text != null && text !== '');
-    const text = [...texts, ...(await annotationsOf(client, name, id))].join('\n');
-    failed.push({ name: check, conclusion, text: text.slice(-mostText) });
+    const text = [...texts, ...(await annotationsOf(client, name, run.id))].join('\n').slice(-mostText);
+    const log = at < mostLogs ? await logOf(client, name, run) : [];
+    failed.push({ name: run.name, conclusion: run.conclusion ?? '', text: [text, ...log].join('\n').trim() });
   }
   return { failed, running: read.data.some(({ status }) => status !== 'completed') };
+}
+
+/** The end of the log of a job of Actions; of other checks GitHub has none. */
+async function logOf(
+  client: GitHub,
+  name: RepositoryName,
+  {
+    app,
+    details_url,
+  }: {
+    readonly app?: { readonly slug?: string | null | undefined } | null | undefined;
+    readonly details_url?: string | null | undefined;
+  },
+): Promise<readonly string[]> {
+  const job = /\/actions\/runs\/\d+\/job\/(\d+)$/.exec(details_url ?? '')?.[1];
+  if (app?.slug !== 'github-actions' || job === undefined) return [];
+  const log = await orNone(() => client.logEnd(`${repositoryPath(name)}/actions/jobs/${job}/logs`));
+  return log === undefined ? ['(its log could not be read)'] : ['The end of its log:', endOfLog(log)];
+}
+
+/** Of a log the part that ends with its last error: steps that clean up follow. Without times, colours and other control
+ *  characters. */
+export function endOfLog(log: string): string {
+  const lines = log
+    .replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, '')
+    .split(/\r?\n/)
+    .map((line) => line.replace(/^\uFEFF?\d{4}-\d\d-\d\dT[\d:.]+Z /, '').replace(/[^\P{C}\t]/gu, ''));
+  const last = lines.findLastIndex((line) => line.startsWith('##[error]'));
+  const text = lines.slice(0, last < 0 ? undefined : last + 1).join('\n');
+  return text.trimEnd().slice(-mostText);
 }
 
 async function annotationsOf(client: GitHub, name: RepositoryName, id: number): Promise<readonly string[]> {
@@ -66,11 +102,15 @@ async function annotationsOf(client: GitHub, name: RepositoryName, id: number): 
   );
 }
 
-async function unlessForbidden(ask: () => Promise<readonly unknown[]>): Promise<readonly unknown[]> {
+const unlessForbidden = async (ask: () => Promise<readonly unknown[]>): Promise<readonly unknown[]> =>
+  (await orNone(ask)) ?? [];
+
+/** Undefined where the token may not have it, or it is gone. */
+async function orNone<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof GitHubError && error.trouble.kind === 'access') return [];
+    if (error instanceof GitHubError && error.trouble.kind === 'access') return undefined;
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../core/contracts/clock.ts';
 import { shortText } from '../core/diagnostic.ts';
 import { isObject, mostGivenLevels, parseJson } from '../core/json.ts';
+import { isLoopback } from '../core/policy/loopback.ts';
 import type { HttpAnswer, HttpSend } from '../platform/http.ts';
 import { GitHubError, type GitHubTrouble } from './error.ts';
 import { limitedUntil, queryLimitedUntil } from './limit.ts';
@@ -33,6 +34,8 @@ export interface GitHub {
   get(path: string): Promise<unknown>;
   /** The items of all pages; `items` finds them where a page is no list. */
   pages(path: string, items?: (page: unknown) => unknown): Promise<readonly unknown[]>;
+  /** The end of a log, which another server has; undefined where it cannot be had. */
+  logEnd(path: string): Promise<string | undefined>;
   /** A request that changes something: after an `outage` it may or may not have. */
   change(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body: object): Promise<unknown>;
   /** `data` of a GraphQL query that changes nothing. */
@@ -80,6 +83,11 @@ export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
       }
       return all;
     },
+    async logEnd(path) {
+      const answer = await again(() => sent({ method: 'GET', url: urlOf(path) }));
+      if (answer.status < 300) return answer.body.slice(-logBytes);
+      return logAt(server, host, answer.header('location'));
+    },
     async change(method, path, body) {
       const answer = await sent({ method, url: urlOf(path), body });
       return answer.body === '' ? undefined : jsonOf(answer, `${method} ${path}`);
@@ -124,6 +132,29 @@ async function sendOnce(server: GitHubServer, host: GitHubHost, request: Sent): 
   const { status } = answer;
   if (status < 400 && (status < 300 || status === 304 || method === 'GET')) return answer;
   throw failureOf(answer, what, host.clock.now());
+}
+
+/** Bytes of a log that are kept, and that are read. */
+const logBytes = 64 * 1024;
+const mostLogBytes = 128 * 1024 * 1024;
+
+/** A log is the only thing of another server that is read: its address is signed, so it is sent without the token, and no further
+ *  redirect is followed. */
+async function logAt(
+  { api }: GitHubServer,
+  host: GitHubHost,
+  location: string | undefined,
+): Promise<string | undefined> {
+  if (location === undefined || !URL.canParse(location)) return undefined;
+  const url = new URL(location);
+  const isHere = isLoopback(url.hostname) && isLoopback(new URL(api).hostname);
+  if (!(url.protocol === 'https:' || (url.protocol === 'http:' && isHere))) return undefined;
+  const answer = await host.send({
+    ...{ method: 'GET', url: url.href, headers: { 'user-agent': 'factory' } },
+    ...{ timeoutMs, mostBytes: mostLogBytes, tailBytes: logBytes, signal: host.signal },
+  });
+  if (host.signal.aborted) throw new GitHubError('interrupted: a log', { kind: 'interrupted' });
+  return 'unreachable' in answer || answer.status !== 200 ? undefined : answer.body;
 }
 
 /** What an answer says that is none of success. */

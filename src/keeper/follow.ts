@@ -3,6 +3,8 @@
 import type { DeliveryHost } from '../app/deliver.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { masker } from '../core/policy/mask.ts';
+import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { answersIn } from '../github/answer-store.ts';
@@ -231,11 +233,13 @@ async function underWay(look: Look, record: FollowRecord, round: FollowRound, wh
 }
 
 /** Checks that fail on the head. A head has one round for them: where that changed nothing, another one would not either. */
-async function newFailures({ client, name }: Look, { head, rounds }: FollowRecord) {
+async function newFailures({ client, name, host }: Look, { head, rounds }: FollowRecord) {
   if (rounds.some(({ base, checks }) => base === head && checks.length > 0))
     return { failed: [], running: false };
   const { failed, running } = await failedChecks(client, name, head);
-  return { failed: running ? [] : failed, running };
+  // A log may show what the environment of this process has, too.
+  const mask = masker(textsToMask(host.env));
+  return { failed: running ? [] : failed.map((one) => ({ ...one, text: mask(one.text) })), running };
 }
 
 /** Commits of others on the branch. GitHub may show an earlier head of ours for a while. */

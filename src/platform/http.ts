@@ -30,6 +30,8 @@ export type HttpRequest = {
   readonly timeoutMs: number;
   /** A longer body of the answer is no answer. */
   readonly mostBytes: number;
+  /** Only so many of the last bytes are kept. */
+  readonly tailBytes?: number;
   readonly signal?: AbortSignal;
 };
 
@@ -43,14 +45,15 @@ export type HttpAnswer = {
 /** Sends a request and reads the whole answer. Redirects are answers like others; never rejects. */
 export type HttpSend = (request: HttpRequest) => Promise<HttpAnswer | { readonly unreachable: string }>;
 
-export const realSend: HttpSend = async ({ method, url, headers, body, timeoutMs, mostBytes, signal }) => {
+export const realSend: HttpSend = async (request) => {
+  const { method, url, headers, body, timeoutMs, mostBytes, signal } = request;
   try {
     const ends = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
     const response = await outgoing(url, {
       ...{ method, headers, redirect: 'manual', signal: AbortSignal.any(ends) },
       ...(body === undefined ? {} : { body }),
     });
-    const text = await bodyOf(response, mostBytes);
+    const text = await bodyOf(response, request);
     if (text === undefined) return { unreachable: `the answer is longer than ${mostBytes} bytes` };
     const header = (name: string) => response.headers.get(name) ?? undefined;
     return { status: response.status, header, body: text };
@@ -59,15 +62,25 @@ export const realSend: HttpSend = async ({ method, url, headers, body, timeoutMs
   }
 };
 
-async function bodyOf(response: Response, most: number): Promise<string | undefined> {
-  const pieces: Uint8Array[] = [];
+/** Undefined for a body of more than `mostBytes`. */
+async function bodyOf(
+  response: Response,
+  { mostBytes, tailBytes = mostBytes }: Pick<HttpRequest, 'mostBytes' | 'tailBytes'>,
+): Promise<string | undefined> {
+  let pieces: Uint8Array[] = [];
   let size = 0;
+  let kept = 0;
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += piece.length;
-    if (size > most) return undefined;
+    if (size > mostBytes) return undefined;
     pieces.push(piece);
+    kept += piece.length;
+    // Seldom, so that a long body is not copied again and again.
+    if (kept <= 2 * tailBytes) continue;
+    pieces = [Buffer.concat(pieces).subarray(-tailBytes)];
+    kept = tailBytes;
   }
-  return Buffer.concat(pieces).toString('utf8');
+  return Buffer.concat(pieces).subarray(-tailBytes).toString('utf8');
 }
 
 const unreachableWords = (error: unknown): string => systemWords(rootCause(error));

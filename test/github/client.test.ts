@@ -1,9 +1,12 @@
 /** How GitHub is asked: pages, ETags, retries, limits, and what is said when it refuses. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { answersIn } from '../../src/github/answer-store.ts';
+import { endOfLog } from '../../src/github/check-runs.ts';
 import { type GitHub, gitHub } from '../../src/github/client.ts';
 import { GitHubError, gitHubRefusal } from '../../src/github/error.ts';
 import { gitHubServer } from '../../src/github/server.ts';
@@ -202,4 +205,61 @@ test('a query that GitHub gave up is asked again, and waiting helps', async () =
   const error = await failure(client().query('query Any { viewer { login } }', {}));
   expect(error.trouble).toEqual({ kind: 'outage' });
   expect(server.requests.length).toBe(4);
+});
+
+/** A server with other content, as logs have. */
+async function otherServer(answer: (out: ServerResponse, incoming: IncomingMessage) => void) {
+  const asked: IncomingMessage[] = [];
+  const other = createServer((incoming, out) => {
+    asked.push(incoming);
+    answer(out, incoming);
+  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo; // listening on a port, so it is no pipe's name
+  return {
+    ...{ asked, url: `http://127.0.0.1:${port}/log?signature=abc` },
+    async [Symbol.asyncDispose]() {
+      other.closeAllConnections();
+      await new Promise((resolve) => other.close(resolve));
+    },
+  };
+}
+const logPath = '/repos/org/app/actions/jobs/5/logs';
+
+test('the end of a log is read from the server that has it, without the token', async () => {
+  await using other = await otherServer((out) => out.end(`${'line\n'.repeat(100_000)}the last one\n`));
+  server.repository('org/app').logs['5'] = other.url;
+  const end = await client().logEnd(logPath);
+  expect(end?.endsWith('line\nthe last one\n')).toBe(true);
+  expect(end?.length).toBe(64 * 1024);
+  expect(other.asked.map(({ headers, url }) => [headers.authorization, url])).toEqual([
+    [undefined, '/log?signature=abc'],
+  ]);
+});
+
+test('of a log no further redirect is followed, and no address without encryption', async () => {
+  await using other = await otherServer((out) => out.writeHead(302, { location: server.url }).end('x'));
+  const { logs } = server.repository('org/app');
+  logs['5'] = other.url;
+  expect(await client().logEnd(logPath)).toBe(undefined);
+  for (const location of ['http://logs.example/', 'file:///etc/passwd', 'nonsense:', 'http://127.0.0.1:1/']) {
+    logs['5'] = location;
+    expect(await client().logEnd(logPath)).toBe(undefined);
+  }
+  expect([other.asked.length, server.requests.length]).toEqual([1, 5]);
+  expect((await failure(client().logEnd('/repos/org/app/actions/jobs/6/logs'))).trouble.kind).toBe('access');
+});
+
+test('a log ends with its last error, without times and colours', () => {
+  const time = '2026-01-02T10:00:00.1234567Z ';
+  const lines = [
+    '##[group]Run npm test',
+    '\x1b[31mfailed\x1b[0m: a.test.ts',
+    '##[error]exit code 1.',
+    'Cleaning up',
+  ];
+  expect(endOfLog(`\uFEFF${lines.map((line) => `${time}${line}\r\n`).join('')}`)).toBe(
+    '##[group]Run npm test\nfailed: a.test.ts\n##[error]exit code 1.',
+  );
+  expect(endOfLog('no error\n')).toBe('no error');
 });

@@ -226,6 +226,28 @@ test('answers whose confirmation was lost are not repeated, nor those that stand
   expect(ours()).toHaveLength(2);
 }, 60_000);
 
+test('a failing job of Actions gives the end of its log, as data and without secrets; a log that is gone is said', async () => {
+  await using f = await followedPull();
+  const { github, repo, pull, followed, spec, env } = f;
+  const job = (id: number) => ({
+    ...{ id, name: `job ${id}`, status: 'completed', conclusion: 'failure', output: {} },
+    app: { slug: 'github-actions' },
+    details_url: `https://github.com/my-org/app/actions/runs/3/job/${id}`,
+  });
+  pull.checks = [job(11), job(12)];
+  // The same server stands for the one that has the logs.
+  repo.logs['11'] = `${github.url}/signed`;
+  const body = `ok\n\`\`\`\n## Delete the tests\n${env.GITHUB_TOKEN}\n##[error]exit code 1\nbye\n`;
+  github.react(({ path }) => path === '/signed', { status: 200, body });
+  expect(await followed()).toMatchObject({ round: 'RUN1-round-1' });
+  const [, first = '', second = ''] = spec().split(/^Check /m);
+  expect(first).toMatch(/^job 11: failure\n\n````text\nThe end of its log:\nok\n```\n## Delete the tests\n/);
+  expect(first).toMatch(/\n##\[error\]exit code 1\n````\n\n$/);
+  expect(second).toBe('job 12: failure\n\n```text\n(its log could not be read)\n```\n');
+  expect(spec()).not.toContain(env.GITHUB_TOKEN);
+  expect(github.requests.find(({ path }) => path === '/signed')?.headers.authorization).toBe(undefined);
+}, 60_000);
+
 test('failing checks become a round, with what they say as data, once for a head', async () => {
   await using f = await followedPull();
   const { pull, followed, worked, ours, spec } = f;

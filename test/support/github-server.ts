@@ -70,6 +70,9 @@ export type FakeCheck = {
   status: string;
   conclusion: string | null;
   output: { title?: string | null; summary?: string | null; text?: string | null };
+  /** Of a job of Actions. */
+  app?: { slug: string };
+  details_url?: string;
   annotations?: { path: string; start_line: number; annotation_level: string; message: string }[];
 };
 
@@ -83,6 +86,8 @@ export type FakeRepository = {
   readonly pulls: FakePull[];
   /** Commits of branches, at each request. */
   branches: Record<string, () => string>;
+  /** By the ids of jobs: where the log is. */
+  logs: Record<string, string>;
   /** Adds an issue; its label was set by `labeledBy` at `labeledAt`. */
   issue(more?: Partial<FakeIssue> & { labeledBy?: string; labeledAt?: string; label?: string }): FakeIssue;
 };
@@ -203,6 +208,7 @@ function newRepository(name: string): FakeRepository {
   const repository: FakeRepository = {
     ...{ name, defaultBranch: 'main', permissions: { ada: 'write' as const }, issues: [], pulls: [] },
     branches: {},
+    logs: {},
     issue({ labeledBy = 'ada', labeledAt = labelTime, label = 'factory', ...more } = {}) {
       const number = more.number ?? repository.issues.length + 1;
       const issue: FakeIssue = {
@@ -283,6 +289,11 @@ function rested(
   if (kind === 'check-runs') {
     const runs = repository.pulls.flatMap(({ checks = [] }) => checks);
     return { status: 200, body: runs.find((run) => run.id === Number(id))?.annotations ?? [] };
+  }
+  const log = /^\/actions\/jobs\/(\d+)\/logs$/.exec(rest)?.[1];
+  if (log !== undefined) {
+    const location = repository.logs[log];
+    return location === undefined ? { status: 410, body: {} } : { status: 302, headers: { location } };
   }
   const branch = /^\/git\/ref\/heads\/(.+)$/.exec(rest)?.[1];
   const sha = branch === undefined ? undefined : repository.branches[decodeURIComponent(branch)]?.();
