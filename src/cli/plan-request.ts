@@ -1,13 +1,15 @@
 /** Makes the request of `factory plan SPEC` from its flags, or says why it cannot be carried out. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { readInputText } from '../app/input-text.ts';
+import { mainFileOf } from '../app/spec-folder.ts';
 import type { Bounds } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import { sha256 } from '../core/sha256.ts';
 import { artifactsRoot, exportConflict, exportProblem } from '../planner/artifacts.ts';
 import { compileHash } from '../planner/emit.ts';
 import type { PlanRequest } from '../planner/evidence.ts';
-import { readUserText } from '../planner/files.ts';
+import { readUserText, type TextProblem, type UserText } from '../planner/files.ts';
 import { bundled, hasPlaceholder, readDoctrine, withDoctrine } from '../planner/prompt.ts';
 import { ownCommit } from '../platform/own-commit.ts';
 import { checkDirs } from '../workspace/roots.ts';
@@ -73,7 +75,7 @@ export async function requestOf(
   if ('problem' in doctrine) throw new Error(`Internal: ${doctrine.problem}`);
   if ('problem' in template)
     return refusedPlan(template.wrong === 'file' ? refusedByFiles : usageWrong, template.problem);
-  const spec = await readUserText(io, specPath, 'spec');
+  const spec = await readSpec(io, specPath);
   if ('problem' in spec)
     return refusedPlan(spec.wrong === 'file' ? refusedByFiles : usageWrong, spec.problem);
   const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
@@ -103,6 +105,17 @@ export async function requestOf(
     version: await ownCommit(io.env),
   };
   return { request, template: template.text };
+}
+
+/** The text of which a run makes the plan: a folder may be one specification. */
+async function readSpec(io: RunHost, path: string): Promise<UserText | TextProblem> {
+  const folder = resolve(io.cwd, path);
+  const isFolder = (await stat(folder).catch(() => undefined))?.isDirectory() === true;
+  if (!isFolder || mainFileOf(folder) === undefined) return readUserText(io, path, 'spec');
+  const read = await readInputText(folder, 'the spec');
+  return 'problem' in read
+    ? { wrong: 'text', problem: read.problem }
+    : { text: read.text, bytes: Buffer.from(read.text) };
 }
 
 /** The limit of answers that are checked. */

@@ -11,8 +11,8 @@ type Asset = {
   readonly type: string;
   /** The hash of `bytes`. */
   readonly hash: string;
-  /** The same compressed, by the name of how. */
-  readonly encoded: ReadonlyMap<string, Bytes>;
+  /** The same compressed. */
+  readonly gzipped: Bytes | undefined;
   /** Whether the name changes with the content. */
   readonly isNamedByContent: boolean;
 };
@@ -30,12 +30,6 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 };
 
-/** How files are compressed, and the ending of such a file: the shortest first. */
-const encodings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const;
-
 /** Reads the page from `folder`; without one, as in a checkout that was not built, a text that explains it. */
 export function readAssets(folder: string): PageAssets {
   const files = new Map<string, Asset>();
@@ -43,11 +37,8 @@ export function readAssets(folder: string): PageAssets {
     const type = types[extname(name)];
     const bytes = type === undefined ? undefined : bytesOf(join(folder, name));
     if (type === undefined || bytes === undefined) continue;
-    const encoded = encodings.flatMap(([encoding, ending]): [string, Bytes][] => {
-      const compressed = bytesOf(join(folder, name + ending));
-      return compressed === undefined ? [] : [[encoding, compressed]];
-    });
-    files.set(`/${name}`, asset(bytes, type, new Map(encoded), name.startsWith('part-')));
+    const gzipped = bytesOf(join(folder, `${name}.gz`));
+    files.set(`/${name}`, asset(bytes, type, gzipped, name.startsWith('part-')));
   }
   const unbuilt = Buffer.from('The page is not built (npm run build); the API answers under /api/v1/.\n');
   const index = files.get('/index.html') ?? asset(new Uint8Array(unbuilt), 'text/plain; charset=utf-8');
@@ -59,32 +50,25 @@ function bytesOf(path: string): Bytes | undefined {
   return read.kind === 'text' ? new Uint8Array(read.text) : undefined;
 }
 
-const asset = (
-  bytes: Bytes,
-  type: string,
-  encoded: ReadonlyMap<string, Bytes> = new Map(),
-  isNamedByContent = false,
-): Asset => ({
-  ...{ bytes, type, encoded, isNamedByContent },
+const asset = (bytes: Bytes, type: string, gzipped?: Bytes, isNamedByContent = false): Asset => ({
+  ...{ bytes, type, gzipped, isNamedByContent },
   hash: createHash('sha256').update(bytes).digest('base64url'),
 });
 
 /** The file for the path of a request, compressed if the client reads that, or only that it has not changed. */
 export function answerAsset({ files, index }: PageAssets, c: Context): Response {
-  const { bytes, type, hash, encoded, isNamedByContent } = files.get(c.req.path) ?? index;
+  const { bytes, type, hash, gzipped, isNamedByContent } = files.get(c.req.path) ?? index;
   const encoding = accepts(c, {
-    ...{ header: 'Accept-Encoding', supports: [...encoded.keys()], default: 'identity' },
-    // Not the first that the client names: browsers name gzip before what is shorter.
-    match: (asked, { supports }) =>
-      supports.find((one) => asked.some(({ type: name, q }) => name.toLowerCase() === one && q > 0)) ??
-      'identity',
+    ...{ header: 'Accept-Encoding', supports: ['gzip'], default: 'identity' },
+    match: (asked) =>
+      asked.some(({ type: name, q }) => name.toLowerCase() === 'gzip' && q > 0) ? 'gzip' : 'identity',
   });
-  const compressed = encoded.get(encoding);
-  const etag = compressed === undefined ? `"${hash}"` : `"${hash}-${encoding}"`;
+  const compressed = encoding === 'gzip' ? gzipped : undefined;
+  const etag = compressed === undefined ? `"${hash}"` : `"${hash}-gzip"`;
   const headers = {
     ETag: etag,
     'Cache-Control': isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache',
-    ...(encoded.size > 0 ? { Vary: 'Accept-Encoding' } : {}),
+    ...(gzipped !== undefined ? { Vary: 'Accept-Encoding' } : {}),
   };
   // A proxy that compresses marks the tag as weak.
   const known = c.req.header('If-None-Match')?.split(/\s*,\s*/) ?? [];
@@ -93,7 +77,7 @@ export function answerAsset({ files, index }: PageAssets, c: Context): Response 
   return new Response(compressed ?? bytes, {
     headers: {
       ...{ ...headers, 'Content-Type': type },
-      ...(compressed === undefined ? {} : { 'Content-Encoding': encoding }),
+      ...(compressed === undefined ? {} : { 'Content-Encoding': 'gzip' }),
     },
   });
 }

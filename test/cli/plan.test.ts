@@ -337,6 +337,20 @@ test('a compilation that is interrupted and resumed leaves the report of one tha
   expect(files['compile/prompt_attempt_1.txt']).not.toContain('artifacts/planner');
 });
 
+test('a folder that is one specification is planned as a build plans it', async () => {
+  await using it = await home({
+    'specs/001-x/spec.md': 'Make a.txt.\n',
+    'specs/001-x/plan.md': 'Use the shell.\n',
+    's.json': script({ json: good }),
+  });
+  const ended = await it.factory(['plan', 'specs/001-x', '--script', 's.json', '--run-id', 'R1']);
+  expect(ended.code, ended.stderr).toBe(0);
+  const files = await artifacts(it, 'R1');
+  expect(files['compile/prompt_attempt_1.txt']).toMatch(/Make a\.txt\.[\s\S]*plan\.md[\s\S]*Use the shell\./);
+  const { compile_hash } = inTree(files, 'run.json');
+  expect(inTree(files, 'output/WO-01.json').provenance).toMatchObject({ compile_hash });
+});
+
 test('a compilation whose report does not fit on the disk names its run so that the command can be typed', async () => {
   await using it = await home({ 'spec.md': 'S', 's.json': script({ json: good }) });
   const args = ['plan', 'spec.md', '--script', 's.json', '--run-id', 'R1', '--runsdir', 'my runs'];

@@ -95,3 +95,15 @@ test('factory ask only asks, and leaves a copy of the spec with the answers', as
   expect(copy.startsWith(spec.trimEnd())).toBe(true);
   expect(copy).toContain('Answer: Ten seconds. (as proposed)');
 });
+
+test('the bundled example asks without a key, and its answers build it', async () => {
+  await using it = await home({});
+  const first = await it.factory(['run', 'compile', '--var', 'ask=true', '--run-id', 'r1']);
+  expect(first.code, first.stderr).toBe(75);
+  expect(`${first.stdout}${first.stderr}`).toMatch(/1\. [\s\S]*proposal: [\s\S]*2\. [\s\S]*proposal: /);
+  const answered = await it.factory(['answer', 'r1', 'clarify.gate@1', '--choice', 'K', '--no-resume']);
+  expect(answered.code, answered.stderr).toBe(0);
+  const planned = await it.factory(['resume', 'r1']);
+  expect(planned.code, planned.stderr).toBe(0);
+  expect(inRun(it.path, 'workspace/.factory/plan/prompt.md')).toContain('(as proposed)');
+});
