@@ -149,7 +149,8 @@ function fixFor({ park, class: kind }: FailedReport, server: ModelServer): strin
   if (park?.kind === 'auth') return keyFix(server);
   if (park?.kind === 'billing') return 'pay for the account of this provider, or choose another one';
   if (park?.kind === 'quota') return 'wait, or choose another model';
-  if (kind === 'config') return 'correct the name of the model, or "api" of the provider';
+  if (kind === 'config')
+    return `correct the name of the model, "api" of the provider, ${baseUrlWords(server)} or the proxy`;
   if (kind === 'agent') return `check "api" of the provider and ${baseUrlWords(server)}`;
   return `check that the server runs, ${baseUrlWords(server)}, HTTPS_PROXY and NO_PROXY`;
 }

@@ -7,6 +7,7 @@ import { type Diagnostic, type Place, wrong } from '../core/diagnostic.ts';
 import { isObject } from '../core/json.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
 import { nearest } from '../core/nearest.ts';
+import { secretsOf } from '../core/policy/secrets.ts';
 import { foreignTo, type ProjectContent, type ProjectOwner, projectSchema } from '../core/records/project.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
@@ -117,21 +118,23 @@ function wrongPart(issue: Issue, file: string, placeOf: ReadProject['placeOf']):
   const named = path.length === 0 ? '' : `"${path.join('.')}" `;
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys;
+    if (secretsOf({ [key]: key }).length > 0)
+      return wrong('project-file', `${file}: has an unknown key "${key}"${inside(path)}`, fixOfSecret);
     const known = path.length === 0 ? topKeys() : providerKeys;
     const meant = nearest(key, known);
     const fix = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean "${meant}"?`;
     return problemIn(placeOf([...path, key]), `has an unknown key "${key}"${inside(path)}`, fix);
   }
-  if (issue.code === 'custom' && issue.params?.['secret'] === true) {
-    const fix = 'write the name of the variable that has it: "key": "NAME", in a header ${NAME}';
-    return wrong('project-file', `${file}: ${named}${issue.message}`, fix);
-  }
+  if (issue.code === 'custom' && issue.params?.['secret'] === true)
+    return wrong('project-file', `${file}: ${named}${issue.message}`, fixOfSecret);
   return problemIn(
     placeOf(path),
     wrongList(issue, path) ?? `${named}${wordsOfIssue(issue)}`,
     'see docs/providers.md, docs/node-types.md and docs/sandbox.md',
   );
 }
+
+const fixOfSecret = 'write the name of the variable that has it: "key": "NAME", in a header ${NAME}';
 
 const entryOf: Readonly<Record<string, string>> = { nodes: 'path', setup: 'command' };
 

@@ -206,6 +206,7 @@ test('the user file is not read where others may write it', async () => {
 test.for<[string, object]>([
   ['key', { key: 'sk-proj-Abc123def456ghi789' }],
   ['headers', { headers: { 'X-Api-Key': 'hunter2-hunter2' } }],
+  ['an unknown key', { api_key: 'hunter2-hunter2' }],
 ])('a secret itself in %s of the user file is refused, and not shown', async ([, more]) => {
   await using its = await providers({ user: { providers: { acme: { ...acme, ...more } } } });
   const ran = await its.run({ provider: 'acme' });

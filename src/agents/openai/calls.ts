@@ -81,7 +81,11 @@ export function callRunner(deps: CallDeps) {
       return { ...first, results: [...results, ...noted] };
     }
     for (const { call, end } of ends)
-      add(call, refusedCall('problem' in end ? end.problem : 'finish was called with two outcomes'), 0);
+      add(
+        call,
+        refuse(call, 'problem' in end ? end.problem : 'finish was called with two outcomes', deps.context),
+        0,
+      );
     return { results };
   };
 }
@@ -90,28 +94,35 @@ type Ended = { readonly report: AgentReport };
 const saysTheSame = ({ report: a }: Ended, { report: b }: Ended): boolean =>
   a.kind === 'finished' && b.kind === 'finished' && a.outcome === b.outcome && a.label === b.label;
 
+const identityOf = (call: FunctionCall): string => `${call.name} ${call.arguments}`;
+
+/** A call that cannot be made is an action as well: one made again and again is a stalled agent's. */
+function refuse(call: FunctionCall, problem: string, { task }: CallDeps['context']): ToolResult {
+  const detail = call.name.slice(0, 100);
+  task.acted({ action: 'tool_call', detail, status: 'failed', identity: identityOf(call) });
+  return refusedCall(problem);
+}
+
 async function carryOut(call: FunctionCall, number: number, deps: CallDeps): Promise<ToolResult> {
   const { tools, finish, context } = deps;
-  // A call that cannot be made is an action as well: one made again and again is a stalled agent's.
-  const identity = `${call.name} ${call.arguments}`;
-  const refuse = (problem: string) => {
-    const detail = call.name.slice(0, 100);
-    context.task.acted({ action: 'tool_call', detail, status: 'failed', identity });
-    return refusedCall(problem);
-  };
   const tool = tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const names = [...tools.map(({ name }) => name), ...(finish ? [finishTool.name] : [])];
     const near = nearest(call.name, names);
     const hint = near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`;
-    return refuse(`there is no tool "${call.name.slice(0, 100)}": ${hint}`);
+    return refuse(call, `there is no tool "${call.name.slice(0, 100)}": ${hint}`, context);
   }
   const read = argumentsOf(call.arguments);
-  if ('problem' in read) return refuse(read.problem);
+  if ('problem' in read) return refuse(call, read.problem, context);
   const prepared = tool.prepare(read.value);
-  if ('problem' in prepared) return refuse(`the arguments of ${tool.name} do not fit: ${prepared.problem}`);
+  if ('problem' in prepared)
+    return refuse(call, `the arguments of ${tool.name} do not fit: ${prepared.problem}`, context);
   const result = await prepared.run({ ...context, call: number });
-  context.task.acted({ ...prepared.action, status: result.ok ? 'completed' : 'failed', identity });
+  context.task.acted({
+    ...prepared.action,
+    status: result.ok ? 'completed' : 'failed',
+    identity: identityOf(call),
+  });
   return { ...result, text: bounded(result.text) };
 }
 

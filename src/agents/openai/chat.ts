@@ -76,7 +76,7 @@ function gathering(request: Request, onText: Call['onText']) {
     if (isNew) calls.push(call);
     latest.set(index, call);
     call.name ||= textOr(piece.function?.name);
-    call.arguments += textOr(piece.function?.arguments);
+    call.arguments += argumentsOf(piece.function?.arguments);
   };
   const addDelta = (delta: Delta): void => {
     pieces.add(textOr(delta.reasoning_content ?? delta.reasoning), 'reasoning');
@@ -119,6 +119,10 @@ function gathering(request: Request, onText: Call['onText']) {
     },
   };
 }
+
+/** A piece of their text; some servers send them whole, as an object. */
+const argumentsOf = (given: unknown): string =>
+  typeof given === 'object' && given !== null ? JSON.stringify(given) : textOr(given);
 
 /** A text, or parts of which those of the type `text` count. */
 const contentOf = (content: unknown): string =>

@@ -343,6 +343,12 @@ test('after three empty answers the node fails', async () => {
   expect(it.server.requests).toHaveLength(3);
 });
 
+test('a refused finish is a call like others: one repeated without end is a stalled agent', async () => {
+  await using it = await job([calls(call('finish', 'no json')), calls(done())]);
+  expect(await it.work()).toMatchObject({ kind: 'finished' });
+  expect(it.actions).toMatchObject([{ detail: 'finish', identity: 'finish no json', status: 'failed' }]);
+});
+
 test('calls are distinguished by their arguments, refused ones too', async () => {
   await using it = await job([
     calls(
@@ -517,6 +523,13 @@ test.for<[string, readonly Piece[]]>([
     [
       { index: 0, id: 'x', name: 'write', said: wholeA },
       { index: 0, id: 'y', name: 'write', said: wholeB },
+    ],
+  ],
+  [
+    'with their arguments as objects',
+    [
+      { index: 0, id: 'x', name: 'write', said: JSON.parse(wholeA) },
+      { index: 1, id: 'y', name: 'write', said: JSON.parse(wholeB) },
     ],
   ],
   [
