@@ -3,7 +3,7 @@ import type { Usage } from '../core/budget/usage.ts';
 import type { Agent, AgentReport, AgentTask } from '../core/contracts/agent.ts';
 import type { Clock } from '../core/contracts/clock.ts';
 import type { Exit } from '../core/contracts/process.ts';
-import { acpFailure } from './acp/failure.ts';
+import { acpFailure, providerFailure } from './acp/failure.ts';
 import { acpSession } from './acp/session.ts';
 import { type AcpSettings, readAcpSettings } from './acp/settings.ts';
 import { type AcpTalk, acpTalk } from './acp/talk.ts';
@@ -54,6 +54,7 @@ async function launchOf(
   const isInside = (await task.sandbox?.())?.rung === 'bwrap';
   const { preset } = settings;
   const keys = [...new Set([...(preset?.keys ?? []), ...settings.envKeys])];
+  const hasValue = (name: string) => (env[name]?.trim() ?? '') !== '';
   const updates: AcpUpdates = acpUpdates({
     onText: shower(task),
     acted: (action) => task.acted(action),
@@ -67,9 +68,10 @@ async function launchOf(
       prompt: settings.responseFormat === 'json' ? promptAsking(task.prompt) : task.prompt,
       cwd: settings.workdir,
       model: settings.model,
-      mode: isInside ? preset?.modeInSandbox : undefined,
+      modes: (isInside ? preset?.modesInSandbox : undefined) ?? [],
       allows: (settings.permissions ?? (isInside ? 'allow' : 'refuse')) === 'allow',
-      hasKey: (name) => keys.includes(name) && (env[name]?.trim() ?? '') !== '',
+      hasKey: (name) => keys.includes(name) && hasValue(name),
+      keyMethod: preset?.keys.some(hasValue) === true ? preset.keyMethod?.(env) : undefined,
     },
     updates,
     { clock, signal },
@@ -145,7 +147,7 @@ function reportOf(
     case 'flood':
       return fail('agent', `the answer of the agent is larger than ${longestAcpAnswer} characters`);
     case 'error': {
-      const { class: failureClass, reason, ...wait } = acpFailure(talk.end, end.now);
+      const { class: failureClass, reason, ...wait } = acpFailure(talk.end, end.now, settings.preset);
       return { ...fail(failureClass, `acp failed: ${reason}`), ...wait };
     }
     case 'turn':
@@ -166,13 +168,18 @@ function diedReport({ isAsked, stray }: AcpTalk, { code, lastWords, fail }: Prog
 
 function turnReport(
   task: AgentTask,
-  { responseFormat }: AcpSettings,
+  { responseFormat, preset }: AcpSettings,
   {
     stopReason,
-    updates: { answer, denied, isSilenced },
+    updates: { answer, denied, isSilenced, isBroken },
   }: { readonly stopReason: string; readonly updates: AcpUpdates },
-  { fail }: ProgramEnd,
+  { fail, now }: ProgramEnd,
 ): AgentReport {
+  if (isBroken) {
+    const why = answer.trim().slice(0, 600);
+    const { class: failureClass = 'agent', ...wait } = providerFailure(why, now, preset) ?? {};
+    return { ...fail(failureClass, `acp failed: it reported an error${because(why)}`), ...wait };
+  }
   if (stopReason !== 'end_turn') return fail('agent', `acp failed: its turn ended by ${stopReason}`);
   // The end of a turn is no success: some agents end it because they were refused something.
   if (isSilenced)

@@ -1,10 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acpAgent } from '../../src/agents/acp.ts';
 import { recordedIn } from '../../src/app/inspect/session-records.ts';
-import type { AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
+import type { AgentProgram, AgentReport, AgentTask } from '../../src/core/contracts/agent.ts';
+import type { Exit } from '../../src/core/contracts/process.ts';
 import type { SessionLine } from '../../src/core/records/session.ts';
+import { temp } from '../platform/temp.ts';
 import { handClock } from '../support/clock.ts';
 import { keepsTheAgentContract, type TaskText, wellFormed } from './contract.ts';
 import { inPlace, programTask } from './program-task.ts';
@@ -183,6 +185,21 @@ describe('permissions', () => {
     expect(await it.work()).toMatchObject({ kind: 'failed', class: 'agent', denied: ['/x'] });
   });
 
+  test('what was said before a refusal is no answer, whatever is said after it', async () => {
+    await using it = await acp(
+      `{ async prompt() { await ok(); await ask({ toolCallId: "c", title: "write x", kind: "edit" }); await say("So be it.") } }`,
+    );
+    expect(await it.work()).toMatchObject({ kind: 'failed', class: 'agent', denied: ['write x'] });
+  });
+
+  test('a refused command is one, also where the request is for something more', async () => {
+    await using it = await acp(
+      `{ async prompt() { await call("c", { kind: "execute", title: "make" }); await ask({ toolCallId: "c", kind: "other" }); await ok() } }`,
+    );
+    expect(await it.work()).toMatchObject({ denied: ['$ make'] });
+    expect(it.actions).toMatchObject([{ action: 'command', detail: 'make', status: 'denied' }]);
+  });
+
   test('a turn that answers after a refusal counts, with what was refused', async () => {
     await using it = await acp(asks('await ok({ outcome: "partial_success", notes: "not all" })'));
     expect(await it.work()).toMatchObject({ outcome: 'partial_success', denied: ['$ rm -r x'] });
@@ -303,6 +320,18 @@ describe('the model', () => {
     expect(it.seen('models')).toEqual([{ sessionId: 's1', modelId: 'big-model' }]);
   });
 
+  test('of a third party is refused where nobody named it, however the agent was started', async () => {
+    const free = `{ opened: { configOptions: [${option('opencode/big-pickle', 'big-model')}] } }`;
+    await using unnamed = await acp(free);
+    expect(await unnamed.work()).toMatchObject({
+      ...{ kind: 'failed', class: 'config' },
+      reason: expect.stringContaining('opencode/big-pickle by itself'),
+    });
+    expect(() => unnamed.seen('prompts')).toThrow();
+    await using named = await acp(free, { attributes: { llm_model: 'opencode/big-pickle' } });
+    expect(await named.work()).toMatchObject({ outcome: 'success' });
+  });
+
   test('that the session has already is not set; without one its own stays, and has the usage', async () => {
     await using same = await acp(`{ opened: { configOptions: [${option('big-model', 'small')}] } }`, {
       attributes,
@@ -370,6 +399,11 @@ describe('a program that does not fit', () => {
       { class: 'infra', park: { kind: 'outage' }, model: 'api' },
     ],
     [
+      'says in other words that it cannot reach it',
+      '{ prompt() { throw RequestError.internalError({ message: "stream disconnected: error sending request for url (http://x/)" }) } }',
+      { class: 'infra', park: { kind: 'outage' } },
+    ],
+    [
       'breaks in its turn',
       '{ prompt() { throw RequestError.internalError({ details: "boom" }) } }',
       { class: 'agent', reason: expect.stringContaining('Internal error: boom') },
@@ -393,6 +427,10 @@ describe('a program that does not fit', () => {
   });
 
   test.for<readonly [string, string]>([
+    [
+      'sh -c \'echo "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":0,\\"result\\":null}"; read a; read b\'',
+      'speaks version unknown',
+    ],
     ["sh -c 'echo usage: agent; exit 2'", 'exit status 2 before its turn'],
     ["sh -c 'echo hello; cat >/dev/null'", 'did not answer `initialize` within 120 s'],
     ['cat', 'Method not found'],
@@ -427,6 +465,81 @@ describe('a program that does not fit', () => {
   });
 });
 
+/** The stand-in under another name, whose preset counts. */
+function called(it: { at(path: string): string }, name: string): string {
+  mkdirSync(it.at('bin'));
+  symlinkSync(join(import.meta.dirname, '../support/acp-stand-in.mjs'), it.at(`bin/${name}`));
+  return `'${it.at(`bin/${name}`)}'`;
+}
+
+describe('codex-acp', () => {
+  const work = async (
+    does: string,
+    { attributes = {}, env = {}, task = {} }: Parameters<typeof acp>[1] & { readonly task?: TaskText } = {},
+  ) => {
+    const it = await acp(does, { env: { CODEX_HOME: '/nowhere', ...env } });
+    const command = called(it, 'codex-acp');
+    const report = await it.agent.work(
+      it.task({ attributes: { 'acp.command': command, ...attributes }, ...task }),
+      new AbortController().signal,
+    );
+    return { ...it, report };
+  };
+
+  test.for<readonly [string, object]>([
+    ['exceeded retry limit, last status: 429 Too Many Requests', { class: 'infra', park: { kind: 'quota' } }],
+    ['unexpected status 503 Service Unavailable: x', { class: 'infra', park: { kind: 'outage' } }],
+    ['stream disconnected before completion: x', { class: 'infra', park: { kind: 'outage' } }],
+    ['{"error":{"message":"bad request"}}', { class: 'agent' }],
+  ])('that says %j as its answer after an error has failed', async ([said, report]) => {
+    const status = (type: string) =>
+      `await update({ sessionUpdate: "session_info_update", _meta: { codex: { threadStatus: { type: "${type}" } } } })`;
+    const does = `{ async prompt() { await say("Warning: no metadata"); ${status('active')}; ${status('systemError')}; await say(${JSON.stringify(`${said}\n\n`)}) } }`;
+    await using it = await work(does, { attributes: { response_format: 'text' } });
+    expect(it.report).toMatchObject({ kind: 'failed', reason: expect.stringContaining(said), ...report });
+    const healed = `{ async prompt() { ${status('systemError')}; ${status('active')}; await say("well"); ${status('idle')} } }`;
+    await using well = await work(healed, { attributes: { response_format: 'text' } });
+    expect(well.report).toEqual({ kind: 'answered', text: 'well' });
+  });
+
+  test('that has reached a limit says so in its own words', async () => {
+    await using it = await work(
+      '{ prompt() { throw RequestError.internalError({ message: "You\'ve hit your usage limit. Try again in 2 hours." }) } }',
+    );
+    expect(it.report).toMatchObject({ class: 'infra', park: { kind: 'quota' }, retryAfterMs: 7_200_000 });
+  });
+
+  test.for([
+    ['agent', 'agent-full-access'],
+    ['read-only', 'full-access'],
+  ])('in a sandbox leaves its own out: from the mode %s to %s', async ([current, full]) => {
+    const modes = [current, full].map((value) => ({ value, name: value }));
+    const does = `{ opened: { configOptions: [{ id: "mode", name: "Mode", category: "mode", type: "select", currentValue: "${current}", options: ${JSON.stringify(modes)} }] } }`;
+    await using it = await work(does, { task: inside });
+    expect(it.report).toMatchObject({ outcome: 'success' });
+    expect(it.seen('set')).toMatchObject([{ configId: 'mode', value: full }]);
+    await using bare = await work(does);
+    expect(() => bare.seen('set')).toThrow();
+  });
+
+  test('logs in with the key of a variable that it was given, unless it has a login', async () => {
+    const does =
+      '{ hello: { authMethods: [{ id: "chat-gpt", name: "ChatGPT" }, { id: "api-key", name: "Key" }] }, logsIn() { this.in = true; return {} }, opens() { if (!this.in) throw RequestError.authRequired() } }';
+    await using it = await work(does, { env: { OPENAI_API_KEY: 'sk-key-1234567890' } });
+    expect(it.report).toMatchObject({ outcome: 'success' });
+    expect(it.seen('logins')).toEqual([{ methodId: 'api-key' }]);
+    const home = await temp();
+    await using _ = home;
+    writeFileSync(home.at('auth.json'), '{}');
+    const key = { OPENAI_API_KEY: 'sk-key-1234567890' };
+    for (const env of [{}, { ...key, CODEX_HOME: home.dir }]) {
+      await using without = await work(does, { env });
+      expect(without.report).toMatchObject({ class: 'config', park: { kind: 'auth' } });
+      expect(() => without.seen('logins')).toThrow();
+    }
+  });
+});
+
 describe('a login by a key', () => {
   const method =
     'authMethods: [{ id: "browser", name: "Browser" }, { type: "env_var", id: "by-key", name: "Key", vars: [{ name: "MY_KEY" }] }]';
@@ -447,6 +560,28 @@ describe('a login by a key', () => {
     expect(await it.work()).toMatchObject({ class: 'config', park: { kind: 'auth' } });
     expect(() => it.seen('logins')).toThrow();
   });
+});
+
+test('opencode has its settings read-only in a folder of its own, and its login', async () => {
+  await using it = await acp();
+  const home = it.env['HOME'] ?? '';
+  for (const folder of ['.config/opencode/agent', '.local/share/opencode'])
+    mkdirSync(join(home, folder), { recursive: true });
+  writeFileSync(join(home, '.config/opencode/opencode.json'), '{}');
+  let shown: AgentProgram['home'] = [];
+  const run = async (program: AgentProgram): Promise<Exit> => {
+    shown = program.home;
+    return { kind: 'exited', code: 1 };
+  };
+  const attributes = { 'acp.command': called(it, 'opencode'), llm_model: 'x/y' };
+  await it.agent.work(it.task({ attributes, run }), new AbortController().signal);
+  const settings = join(home, '.config/opencode');
+  expect(shown).toEqual([
+    { path: settings, write: true, empty: true },
+    { path: join(settings, 'agent'), write: false },
+    { path: join(settings, 'opencode.json'), write: false },
+    { path: join(home, '.local/share/opencode/auth.json'), write: true },
+  ]);
 });
 
 test('a task that is stopped says so to the program before it is ended', async () => {

@@ -1,8 +1,11 @@
 /** What is known of programs that speak the Agent Client Protocol: what they read of the user's home, their keys, their modes. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentPlace } from '../../core/contracts/agent.ts';
 import type { Environment } from '../../core/contracts/process.ts';
 import { own } from '../../core/json.ts';
+import type { FailureClass, Park } from '../../core/outcome.ts';
+import { codexFailure } from '../codex-events.ts';
 import { codexHome, codexNames } from '../codex-settings.ts';
 import { homeWith } from '../program/home.ts';
 import { userHome } from '../program/settings.ts';
@@ -15,8 +18,15 @@ export type AcpPreset = {
   readonly servers: readonly string[];
   /** What it is shown of the user's home in a sandbox. */
   home(env: Environment): readonly AgentPlace[];
-  /** The mode of a session in which it leaves it to our sandbox to confine it. */
-  readonly modeInSandbox?: string;
+  /** Modes of a session in which it leaves it to our sandbox to confine it: the first that it has. */
+  readonly modesInSandbox?: readonly string[];
+  /** Its way to log in that takes the key from its variables, where it keeps no login that this would replace. */
+  keyMethod?(env: Environment): string | undefined;
+  /** Whose failure it is, by its own sentences. */
+  failureOf?(
+    message: string,
+    now: Date,
+  ): { readonly class: FailureClass; readonly retryAfterMs?: number; readonly park?: Park };
   /** Why it is not asked without a model. */
   readonly needsModel?: string;
   /** It reports the tokens of its last model call, not of all. */
@@ -41,7 +51,8 @@ const presets: Readonly<Record<string, AcpPreset>> = {
     keys: [],
     servers: [],
     home: (env) => [
-      { path: join(userHome(env), '.config', 'opencode'), write: false },
+      // It ends where it cannot write its `.gitignore` next to the settings.
+      ...homeWith(join(userHome(env), '.config', 'opencode'), { login: [], settings: /^/, shared: [] }),
       { path: join(userHome(env), '.local', 'share', 'opencode', 'auth.json'), write: true },
     ],
     needsModel: "it would take a third party's free model",
@@ -55,8 +66,10 @@ const presets: Readonly<Record<string, AcpPreset>> = {
       const home = codexHome(env);
       return home === undefined ? [] : homeWith(home, codexNames);
     },
-    // Its own sandbox cannot be made inside ours.
-    modeInSandbox: 'agent-full-access',
+    // Its own sandbox cannot be made inside ours. Of the two programs of this name each has its word for it.
+    modesInSandbox: ['agent-full-access', 'full-access'],
+    keyMethod: (env) => (existsSync(join(codexHome(env) ?? '', 'auth.json')) ? undefined : 'api-key'),
+    failureOf: codexFailure,
   },
 };
 

@@ -121,6 +121,11 @@ export function modelRequest(
   { models }: AcpSession,
   model: string | undefined,
 ): Request | { readonly problem: string } | undefined {
+  // However it is started: it takes a third party's free model where its user has none.
+  if (model === undefined && models?.current?.startsWith('opencode/') === true)
+    return {
+      problem: `it has chosen the model ${models.current} by itself, which a third party serves: set llm_model or acp.model on the node, or pass --model`,
+    };
   if (model === undefined || models?.current === model) return undefined;
   if (models === undefined)
     return {
@@ -134,17 +139,22 @@ export function modelRequest(
   };
 }
 
-/** The request that sets a mode, where the session has it and is in another one. */
-export const modeRequest = ({ modes }: AcpSession, mode: string | undefined): Request | undefined =>
-  mode === undefined || modes?.current === mode || modes?.values.includes(mode) !== true
-    ? undefined
-    : modes.request(mode);
+/** The request that sets the first of these modes that the session has, where it is in another one. */
+export function modeRequest({ modes }: AcpSession, names: readonly string[]): Request | undefined {
+  const mode = names.find((one) => modes?.values.includes(one));
+  return mode === undefined || modes?.current === mode ? undefined : modes?.request(mode);
+}
 
-/** The way to log in whose variables the program has. */
-export const envMethodIn = (hello: unknown, has: (variable: string) => boolean): string | undefined =>
-  helloSchema()
-    .safeParse(hello)
-    .data?.authMethods?.find(
-      ({ type, vars }) =>
-        type === 'env_var' && vars != null && vars.length > 0 && vars.every(({ name }) => has(name)),
-    )?.id;
+/** The way to log in whose variables the program has; else `known`, where it has that one. */
+export function keyMethodIn(
+  hello: unknown,
+  has: (variable: string) => boolean,
+  known: string | undefined,
+): string | undefined {
+  const ways = helloSchema().safeParse(hello).data?.authMethods ?? [];
+  const named = ways.find(
+    ({ type, vars }) =>
+      type === 'env_var' && vars != null && vars.length > 0 && vars.every(({ name }) => has(name)),
+  );
+  return (named ?? ways.find(({ id }) => id === known))?.id;
+}

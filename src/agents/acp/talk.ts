@@ -9,9 +9,10 @@ import {
 } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { OpenInput } from '../../core/contracts/process.ts';
+import { isObject } from '../../core/json.ts';
 import { packageVersion } from '../../platform/package.ts';
 import { choiceOf, permissionIn } from './permission.ts';
-import { type AcpSession, envMethodIn, modelRequest, modeRequest, sessionIn } from './session-setup.ts';
+import { type AcpSession, keyMethodIn, modelRequest, modeRequest, sessionIn } from './session-setup.ts';
 import { type AcpUpdates, messageIn, updateIn } from './updates.ts';
 
 export type AcpTurn = {
@@ -19,12 +20,14 @@ export type AcpTurn = {
   /** The working directory, as the program sees it. */
   readonly cwd: string;
   readonly model: string | undefined;
-  /** A mode that the session is set to. */
-  readonly mode: string | undefined;
+  /** The session is set to the first of these modes that it has. */
+  readonly modes: readonly string[];
   /** Whether its requests for permission are allowed, each once. */
   readonly allows: boolean;
   /** Whether it has got this variable, with a key. */
   hasKey(variable: string): boolean;
+  /** Its way to log in with a key that it has got. */
+  readonly keyMethod: string | undefined;
 };
 
 /** How the talk ended. */
@@ -198,16 +201,16 @@ class Talk implements AcpTalk {
     );
     if (hello === undefined)
       return { kind: 'unfit', why: `it did not answer \`initialize\` within ${firstAnswerMs / 1000} s` };
-    const version = (hello as { readonly protocolVersion?: unknown }).protocolVersion;
+    const version = isObject(hello) ? hello['protocolVersion'] : undefined;
     if (version !== PROTOCOL_VERSION)
       return {
         kind: 'unfit',
-        why: `it speaks version ${JSON.stringify(version)} of the protocol, and version ${PROTOCOL_VERSION} is needed`,
+        why: `it speaks version ${JSON.stringify(version) ?? 'unknown'} of the protocol, and version ${PROTOCOL_VERSION} is needed`,
       };
     const opened = sessionIn(await this.#newSession(agent, hello), hello);
     if (opened === undefined) return { kind: 'unfit', why: 'its answer to `session/new` names no session' };
     this.#session = opened;
-    for (const request of [modeRequest(opened, this.#turn.mode), modelRequest(opened, this.#turn.model)]) {
+    for (const request of [modeRequest(opened, this.#turn.modes), modelRequest(opened, this.#turn.model)]) {
       if (request === undefined) continue;
       if ('problem' in request) return { kind: 'unfit', why: request.problem };
       await ask(agent, request.method, request.params);
@@ -227,7 +230,7 @@ class Talk implements AcpTalk {
     try {
       return await ask(agent, methods.agent.session.new, params);
     } catch (error) {
-      const methodId = envMethodIn(hello, (name) => this.#turn.hasKey(name));
+      const methodId = keyMethodIn(hello, (name) => this.#turn.hasKey(name), this.#turn.keyMethod);
       if (!(error instanceof Refusal) || error.error.code !== authRequired || methodId === undefined)
         throw error;
       await ask(agent, methods.agent.authenticate, { methodId });

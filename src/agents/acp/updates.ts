@@ -31,6 +31,12 @@ const spendingSchema = once(() =>
   z.looseObject({ cost: z.looseObject({ amount: reportedNumberSchema(), currency: z.string() }).nullish() }),
 );
 const chunkSchema = once(() => z.looseObject({ content: contentSchema() }));
+/** What codex-acp adds: its thread broke. It says why as if it were an answer, and ends the turn as if it had one. */
+const threadSchema = once(() =>
+  z.looseObject({
+    _meta: z.looseObject({ codex: z.looseObject({ threadStatus: z.looseObject({ type: z.string() }) }) }),
+  }),
+);
 
 const updateSchema = once(() =>
   z.looseObject({
@@ -57,7 +63,8 @@ export function messageIn(line: string): JsonObject | undefined {
 export type AcpUpdate =
   | { readonly kind: 'text' | 'thought'; readonly text: string }
   | { readonly kind: 'call'; readonly call: AcpCall }
-  | { readonly kind: 'cost'; readonly usd: number };
+  | { readonly kind: 'cost'; readonly usd: number }
+  | { readonly kind: 'state'; readonly isBroken: boolean };
 
 /** The update in a message; undefined for any other message. An update that says nothing to us has no `update`. */
 export function updateIn(
@@ -82,6 +89,13 @@ export function updateIn(
       const cost = spendingSchema().safeParse(update).data?.cost;
       return cost?.currency === 'USD' ? { session, update: { kind: 'cost', usd: cost.amount } } : { session };
     }
+    case 'session_info_update': {
+      const status = threadSchema().safeParse(update).data?._meta.codex.threadStatus.type;
+      if (status === undefined) return { session };
+      // After an error its thread rests; only a new turn says that it works again.
+      if (status !== 'systemError' && status !== 'active') return { session };
+      return { session, update: { kind: 'state', isBroken: status === 'systemError' } };
+    }
     default:
       return { session };
   }
@@ -104,6 +118,8 @@ export interface AcpUpdates {
   readonly denied: readonly string[];
   /** Whether it said nothing after the last refusal. */
   readonly isSilenced: boolean;
+  /** Whether it reported that it broke: what it said then is why. */
+  readonly isBroken: boolean;
   readonly costUsd: number | undefined;
 }
 
@@ -113,83 +129,109 @@ export type AcpListeners = {
   readonly used: () => void;
 };
 
-export function acpUpdates(on: AcpListeners): AcpUpdates {
-  const calls = new Map<string, AcpCall>();
-  const settled = new Set<string>();
-  const denied: string[] = [];
-  let pieces: string[] = [];
-  let before = '';
-  let length = 0;
-  let isSilenced = false;
-  let costUsd: number | undefined;
-  const written = () => pieces.join('');
-  const settle = (call: AcpCall, status: string) => {
-    settled.add(call.toolCallId);
-    calls.delete(call.toolCallId);
-    on.acted({ ...acpActionOf(call), status });
-  };
-  const takeCall = (call: AcpCall) => {
-    if (settled.has(call.toolCallId)) return;
-    const whole = mergedCall(calls.get(call.toolCallId), call);
-    // Some agents report a call first where they ask for permission, or when it is over.
-    if (!calls.has(call.toolCallId)) {
-      if (written().trim() !== '') before = written();
-      pieces = [];
+export const acpUpdates = (on: AcpListeners): AcpUpdates => new Updates(on);
+
+class Updates implements AcpUpdates {
+  readonly #on: AcpListeners;
+  readonly #calls = new Map<string, AcpCall>();
+  readonly #settled = new Set<string>();
+  #pieces: string[] = [];
+  #before = '';
+  #length = 0;
+  readonly denied: string[] = [];
+  isSilenced = false;
+  isBroken = false;
+  costUsd: number | undefined;
+
+  constructor(on: AcpListeners) {
+    this.#on = on;
+  }
+
+  take(update: AcpUpdate): void {
+    switch (update.kind) {
+      case 'text':
+        this.#takeText(update.text);
+        return;
+      case 'thought':
+        this.#on.onText(update.text, 'reasoning');
+        return;
+      case 'call':
+        this.#takeCall(update.call);
+        return;
+      case 'cost':
+        this.costUsd = update.usd;
+        this.#on.used();
+        return;
+      case 'state':
+        this.isBroken = update.isBroken;
+        if (this.isBroken) this.#forget();
     }
-    calls.set(call.toolCallId, whole);
-    if (whole.status === 'completed' || whole.status === 'failed') settle(whole, whole.status);
-  };
-  return {
-    take(update) {
-      switch (update.kind) {
-        case 'text':
-          length += update.text.length;
-          if (length > longestAcpAnswer) return;
-          pieces.push(update.text);
-          if (update.text.trim() !== '') isSilenced = false;
-          on.onText(update.text, 'answer');
-          return;
-        case 'thought':
-          on.onText(update.text, 'reasoning');
-          return;
-        case 'call':
-          takeCall(update.call);
-          return;
-        case 'cost':
-          costUsd = update.usd;
-          on.used();
-      }
-    },
-    refused(call) {
-      const whole = mergedCall(calls.get(call.toolCallId), call);
-      const { action, detail } = acpActionOf(whole);
-      denied.push(action === 'command' ? `$ ${detail}` : detail);
-      isSilenced = true;
-      settle(whole, 'denied');
-    },
-    close() {
-      for (const call of [...calls.values()]) settle(call, 'started');
-    },
-    get answer() {
-      return written().trim() === '' ? before : written();
-    },
-    get isFlood() {
-      return length > longestAcpAnswer;
-    },
-    denied,
-    get isSilenced() {
-      return isSilenced;
-    },
-    get costUsd() {
-      return costUsd;
-    },
-  };
+  }
+
+  #takeText(text: string): void {
+    this.#length += text.length;
+    if (this.isFlood) return;
+    this.#pieces.push(text);
+    if (text.trim() !== '') this.isSilenced = false;
+    this.#on.onText(text, 'answer');
+  }
+
+  #takeCall(call: AcpCall): void {
+    if (this.#settled.has(call.toolCallId)) return;
+    const known = this.#calls.get(call.toolCallId);
+    const whole = mergedCall(known, call);
+    // Some agents report a call first where they ask for permission, or when it is over.
+    if (known === undefined) {
+      if (this.#written.trim() !== '') this.#before = this.#written;
+      this.#pieces = [];
+    }
+    this.#calls.set(call.toolCallId, whole);
+    if (whole.status === 'completed' || whole.status === 'failed') this.#settle(whole, whole.status);
+  }
+
+  refused(call: AcpCall): void {
+    const whole = mergedCall(this.#calls.get(call.toolCallId), call);
+    const { action, detail } = acpActionOf(whole);
+    this.denied.push(action === 'command' ? `$ ${detail}` : detail);
+    this.isSilenced = true;
+    // What was said before is no answer: it did not know of the refusal.
+    this.#forget();
+    this.#settle(whole, 'denied');
+  }
+
+  #forget(): void {
+    this.#pieces = [];
+    this.#before = '';
+  }
+
+  #settle(call: AcpCall, status: string): void {
+    this.#settled.add(call.toolCallId);
+    this.#calls.delete(call.toolCallId);
+    this.#on.acted({ ...acpActionOf(call), status });
+  }
+
+  close(): void {
+    for (const call of [...this.#calls.values()]) this.#settle(call, 'started');
+  }
+
+  get #written(): string {
+    return this.#pieces.join('');
+  }
+
+  get answer(): string {
+    return this.#written.trim() === '' ? this.#before : this.#written;
+  }
+
+  get isFlood(): boolean {
+    return this.#length > longestAcpAnswer;
+  }
 }
 
-/** A later report has only what has changed. */
+/** A later report has only what has changed; in a request for permission the kind may be just any other. */
 export const mergedCall = (known: AcpCall | undefined, now: AcpCall): AcpCall => ({
   ...known,
   ...Object.fromEntries(Object.entries(now).filter(([, value]) => value != null)),
+  kind: (now.kind === 'other' ? known?.kind : undefined) ?? now.kind ?? known?.kind,
   toolCallId: now.toolCallId,
 });
 

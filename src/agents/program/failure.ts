@@ -122,7 +122,7 @@ export function parkOf(status: number, waitMs?: number): Park | undefined {
 }
 
 const unreachable =
-  /\bECONN(?:REFUSED|RESET|ABORTED)\b|\bETIMEDOUT\b|\bEAI_AGAIN\b|\bENOTFOUND\b|\bconnection (?:refused|reset|timed out|error)\b|\bcould ?n[o']t (?:connect|resolve host)\b|\bunable to connect\b|\btemporary failure in name resolution\b/i;
+  /\bECONN(?:REFUSED|RESET|ABORTED)\b|\bETIMEDOUT\b|\bEAI_AGAIN\b|\bENOTFOUND\b|\bconnection (?:refused|reset|timed out|error)\b|\bcould ?n[o']t (?:connect|resolve host)\b|\bunable to connect\b|\berror sending request\b|\bfetch failed\b|\btemporary failure in name resolution\b/i;
 const inTrouble = /\boverloaded(?:_error)?\b|\bservice unavailable\b|\bbad gateway\b|\bgateway time-?out\b/i;
 
 /** Whether a program's own line about its failure reports a provider that is down: by the status, else by words. */
