@@ -36,17 +36,20 @@ export interface GitHub {
   pages(path: string, items?: (page: unknown) => unknown): Promise<readonly unknown[]>;
   /** The end of a log, which another server has; undefined where it cannot be had. */
   logEnd(path: string): Promise<string | undefined>;
-  /** A request that changes something: after an `outage` it may or may not have. */
+  /** A request that changes something: after an `outage` it may or may not have. Then nothing repeats it but `changeOnce`. */
   change(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body: object): Promise<unknown>;
   /** `data` of a GraphQL query that changes nothing. */
   query(text: string, variables: Readonly<Record<string, string | number | null>>): Promise<unknown>;
-  /** Waits, as between two attempts. */
-  pause(attempt: number): Promise<void>;
+  /** Changes something once: `look` finds what an earlier attempt may have changed. After an outage both are done again. */
+  changeOnce<Found, Result>(
+    look: (attempt: number) => Promise<Found>,
+    act: (found: Found) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 const timeoutMs = 30_000;
 const mostBytes = 32 * 1024 * 1024;
-/** How often a request that changes nothing is sent. */
+/** How often something is tried. */
 const mostAttempts = 4;
 const mostRedirects = 3;
 /** A list of more pages than that is endless. */
@@ -55,18 +58,7 @@ const mostPages = 400;
 export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
   const urlOf = (path: string): string => (path.startsWith('/') ? `${server.api}${path}` : path);
   const sent = (request: Sent) => sendOnce(server, host, request);
-  const pause = (attempt: number) => host.clock.sleep(1000 * 2 ** attempt, host.signal);
-  const again = async <T>(one: () => Promise<T>): Promise<T> => {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await one();
-      } catch (error) {
-        const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
-        if (!isOutage || attempt + 1 >= mostAttempts) throw error;
-        await pause(attempt);
-      }
-    }
-  };
+  const again = <T>(one: () => Promise<T>): Promise<T> => afterOutages(host, () => Promise.resolve(), one);
   const page = (path: string) => readPage(server, host, urlOf(path), (request) => again(() => sent(request)));
   return {
     server,
@@ -96,8 +88,25 @@ export function gitHub(server: GitHubServer, host: GitHubHost): GitHub {
       const request = { method: 'POST', url: server.graphql, body: { query: text, variables } };
       return again(async () => dataOf(await sent(request), host.clock.now()));
     },
-    pause,
+    changeOnce: (look, act) => afterOutages(host, look, act),
   };
+}
+
+async function afterOutages<Found, Result>(
+  { clock, signal }: Pick<GitHubHost, 'clock' | 'signal'>,
+  look: (attempt: number) => Promise<Found>,
+  act: (found: Found) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 0; ; attempt++) {
+    const found = await look(attempt);
+    try {
+      return await act(found);
+    } catch (error) {
+      const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
+      if (!isOutage || attempt + 1 >= mostAttempts) throw error;
+    }
+    await clock.sleep(1000 * 2 ** attempt, signal);
+  }
 }
 
 type Sent = {

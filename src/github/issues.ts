@@ -4,6 +4,16 @@ import { once } from '../core/once.ts';
 import { type Actor, actorSchema } from './access.ts';
 import { type GitHub, notTheApi } from './client.ts';
 import { type RepositoryName, repositoryPath } from './repository-name.ts';
+import {
+  type EditedText,
+  editedFields,
+  editedQuery,
+  listPage,
+  pageQuery,
+  type WrittenText,
+  writtenFields,
+  writtenQuery,
+} from './written-text.ts';
 
 const listedSchema = once(() => z.array(z.object({ number: z.int(), pull_request: z.unknown().optional() })));
 
@@ -22,25 +32,6 @@ export async function issuesWithLabel(
   const numbers = read.data.flatMap((one) => (one.pull_request === undefined ? [one.number] : []));
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
-
-/** A text that its author, or others, may have changed since. */
-export type EditedText = {
-  readonly body: string;
-  /** The body as GitHub renders it, without its marks. */
-  readonly bodyText: string;
-  readonly author: Actor;
-  readonly lastEditedAt: string | null;
-  readonly editor: Actor;
-};
-
-export type IssueComment = EditedText & {
-  readonly url: string;
-  readonly createdAt: string;
-  /** Whether the account of our token has written it. */
-  readonly viewerDidAuthor: boolean;
-  /** Hidden by a moderator. */
-  readonly isMinimized: boolean;
-};
 
 /** A label that was set or removed, or another title. */
 export type IssueEvent = {
@@ -63,15 +54,14 @@ export type Issue = EditedText & {
   readonly hasAllEdits: boolean;
   /** The latest, in the order of time. */
   readonly events: readonly IssueEvent[];
-  readonly comments: readonly IssueComment[];
+  readonly comments: readonly WrittenText[];
 };
 
 /** Text and history in one answer: between two requests either may change. */
 const issueQuery = `query FactoryIssue($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     issue(number: $number) {
-      url state title body bodyText lastEditedAt
-      author { login __typename } editor { login __typename }
+      url state title ${editedQuery}
       userContentEdits(first: 100) { totalCount nodes { editedAt editor { login __typename } } }
       timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT]) {
         nodes {
@@ -82,25 +72,13 @@ const issueQuery = `query FactoryIssue($owner: String!, $name: String!, $number:
         }
       }
       comments(first: 100, after: $after) {
-        pageInfo { hasNextPage endCursor }
-        nodes {
-          url body bodyText createdAt lastEditedAt viewerDidAuthor isMinimized
-          author { login __typename } editor { login __typename }
-        }
+        ${pageQuery} nodes { ${writtenQuery} }
       }
     }
   }
 }`;
 
 const kinds = { LabeledEvent: 'labeled', UnlabeledEvent: 'unlabeled', RenamedTitleEvent: 'renamed' } as const;
-
-const editedFields = once(() => ({
-  body: z.string(),
-  bodyText: z.string(),
-  author: actorSchema(),
-  lastEditedAt: z.string().nullable(),
-  editor: actorSchema(),
-}));
 
 const answerSchema = once(() => {
   const event = z.object({
@@ -109,27 +87,20 @@ const answerSchema = once(() => {
     actor: actorSchema(),
     label: z.object({ name: z.string() }).optional(),
   });
-  const comment = z.object({
-    ...editedFields(),
-    ...{ url: z.string(), createdAt: z.string(), viewerDidAuthor: z.boolean(), isMinimized: z.boolean() },
-  });
   const edit = z.object({ editedAt: z.string(), editor: actorSchema() });
   const issue = z.object({
     ...editedFields(),
     userContentEdits: z.object({ totalCount: z.int(), nodes: z.array(edit.nullable()) }).nullable(),
     ...{ url: z.string(), state: z.string(), title: z.string() },
     timelineItems: z.object({ nodes: z.array(event) }),
-    comments: z.object({
-      pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() }),
-      nodes: z.array(comment),
-    }),
+    comments: listPage(z.object(writtenFields())),
   });
   return z.object({ repository: z.object({ issue }) });
 });
 
 /** The issue with all of its comments. */
 export async function readIssue(client: GitHub, name: RepositoryName, number: number): Promise<Issue> {
-  const comments: IssueComment[] = [];
+  const comments: WrittenText[] = [];
   let first: Omit<Issue, 'comments'> | undefined;
   for (let after: string | null = null; ; ) {
     const variables = { owner: name.owner, name: name.repo, number, after };

@@ -1,6 +1,7 @@
 /** Whether the label of an issue says that its present text is to be built. */
 import type { Actor, WriteAccess } from './access.ts';
-import type { EditedText, Issue } from './issues.ts';
+import type { Issue } from './issues.ts';
+import type { EditedText } from './written-text.ts';
 
 /** `why` continues a sentence that starts with the issue. */
 export type LabelTrust = { readonly trusted: true; readonly by: string } | { readonly why: string };

@@ -1,10 +1,9 @@
 /** The present state of a pull request: its branch, and all that people wrote on it. */
 import * as z from 'zod';
 import { once } from '../core/once.ts';
-import { actorSchema } from './access.ts';
 import { type GitHub, notTheApi } from './client.ts';
-import type { EditedText } from './issues.ts';
 import { type RepositoryName, repositoryPath } from './repository-name.ts';
+import { listPage, pageQuery, type WrittenText, writtenFields, writtenQuery } from './written-text.ts';
 
 const briefSchema = once(() =>
   z.object({
@@ -29,13 +28,9 @@ export async function pullState(client: GitHub, name: RepositoryName, number: nu
 }
 
 /** `comment`: below the description; `review`: the text of a review; `thread`: on a line of a file. */
-export type PullText = EditedText & {
+export type PullText = WrittenText & {
   readonly kind: 'comment' | 'review' | 'thread';
   readonly id: number;
-  readonly url: string;
-  readonly createdAt: string;
-  readonly viewerDidAuthor: boolean;
-  readonly isMinimized: boolean;
   /** Of a review: `APPROVED`, `CHANGES_REQUESTED`, …; else empty. */
   readonly state: string;
   /** Of a thread: its file, and the id of its first comment. */
@@ -45,17 +40,15 @@ export type PullText = EditedText & {
 };
 
 /** `databaseId` has 32 bits, which comments have outgrown. */
-const textFields = `url body bodyText createdAt lastEditedAt viewerDidAuthor isMinimized fullDatabaseId
-          author { login __typename } editor { login __typename }`;
-const pageInfo = 'pageInfo { hasNextPage endCursor }';
+const fields = `fullDatabaseId ${writtenQuery}`;
 const pullQuery = `query FactoryPull($owner: String!, $name: String!, $number: Int!, $comments: String, $reviews: String, $threads: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
-      comments(first: 100, after: $comments) { ${pageInfo} nodes { ${textFields} } }
-      reviews(first: 100, after: $reviews) { ${pageInfo} nodes { state ${textFields} } }
+      comments(first: 100, after: $comments) { ${pageQuery} nodes { ${fields} } }
+      reviews(first: 100, after: $reviews) { ${pageQuery} nodes { state ${fields} } }
       reviewThreads(first: 50, after: $threads) {
-        ${pageInfo}
-        nodes { isResolved path comments(first: 100) { nodes { ${textFields} } } }
+        ${pageQuery}
+        nodes { isResolved path comments(first: 100) { nodes { ${fields} } } }
       }
     }
   }
@@ -64,24 +57,15 @@ const pullQuery = `query FactoryPull($owner: String!, $name: String!, $number: I
 const answerSchema = once(() => {
   // A BigInt comes as text.
   const bigId = z.string().regex(/^\d+$/).transform(Number).pipe(z.int());
-  const text = {
-    ...{ url: z.string(), body: z.string(), bodyText: z.string(), createdAt: z.string() },
-    ...{ lastEditedAt: z.string().nullable(), viewerDidAuthor: z.boolean(), isMinimized: z.boolean() },
-    ...{ fullDatabaseId: bigId, author: actorSchema(), editor: actorSchema() },
-  };
-  const page = <T extends z.ZodType>(node: T) =>
-    z.object({
-      pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() }),
-      nodes: z.array(node),
-    });
+  const text = { ...writtenFields(), fullDatabaseId: bigId };
   const thread = z.object({
     ...{ isResolved: z.boolean(), path: z.string() },
     comments: z.object({ nodes: z.array(z.object(text)) }),
   });
   const pullRequest = z.object({
-    comments: page(z.object(text)),
-    reviews: page(z.object({ ...text, state: z.string() })),
-    reviewThreads: page(thread),
+    comments: listPage(z.object(text)),
+    reviews: listPage(z.object({ ...text, state: z.string() })),
+    reviewThreads: listPage(thread),
   });
   return z.object({ repository: z.object({ pullRequest }) });
 });

@@ -4,11 +4,7 @@ import { flagWords } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Job } from '../core/records/job.ts';
-import { answersIn } from '../github/answer-store.ts';
-import { gitHub } from '../github/client.ts';
-import { GitHubError, gitHubRefusal } from '../github/error.ts';
-import { gitHubLayout } from '../github/layout.ts';
-import { gitHubServer } from '../github/server.ts';
+import { withGitHub } from '../github/with-github.ts';
 import type { FollowHost, FollowRequestFlags } from './follow.ts';
 import { type FollowRecord, followJobId } from './follow-record.ts';
 import { openFollow } from './follow-start.ts';
@@ -37,12 +33,7 @@ export async function queueFollow(
       'workers do not hand the database to what they start, so that no job can follow a pull request',
       'call factory follow --look from cron',
     );
-  const server = gitHubServer(host.env, host.cwd);
-  if ('problems' in server) return server;
-  const { runsDir, clock, send } = host;
-  const kept = answersIn(gitHubLayout(runsDir).answers);
-  try {
-    const client = gitHub(server, { clock, send, signal: host.signal(), kept });
+  return withGitHub({ ...host, signal: host.signal() }, async (client) => {
     const record = await openFollow(client, flags, host);
     if ('problems' in record) return record;
     const job = jobOf(record, flags, host);
@@ -53,10 +44,7 @@ export async function queueFollow(
     const { repo, number } = record;
     const already = added !== true;
     return { schema_version: 1, job: run_id, run_id: record.run_id, repo, number, already };
-  } catch (error) {
-    if (error instanceof GitHubError) return gitHubRefusal(error, clock.now());
-    throw error;
-  }
+  });
 }
 
 function jobOf(record: FollowRecord, flags: FollowRequestFlags, { cwd, clock }: FollowHost): Job {

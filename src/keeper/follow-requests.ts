@@ -1,7 +1,7 @@
 /** Which texts of a pull request are requests, and which are answered. */
 import type { WriteAccess } from '../github/access.ts';
 import { isByWriters } from '../github/label-trust.ts';
-import { beginsWithMark, hasMark, markOf } from '../github/marks.ts';
+import { hasMark, markedText, markOf } from '../github/marks.ts';
 import type { PullText } from '../github/pull-state.ts';
 import { visibleText } from '../github/visible-text.ts';
 import type { FollowRequest } from './follow-record.ts';
@@ -10,23 +10,12 @@ type Named = Pick<PullText, 'kind' | 'id'>;
 
 export const answerMark = ({ kind, id }: Named): string => markOf('answer', `${kind}-${id}`);
 
-/** Whether it has its answer. */
-export const isAnsweredIn = (
+/** Whether it has its answer, on whichever page. */
+export const isAnsweredIn = async (
   texts: readonly PullText[],
   request: Named,
   access: WriteAccess,
-): Promise<boolean> => isMarkedIn(texts, answerMark(request), access);
-
-/** Whether a text begins with the mark, on whichever page: anyone can write one, so it counts from us and from people with access. */
-export async function isMarkedIn(
-  texts: readonly PullText[],
-  mark: string,
-  access: WriteAccess,
-): Promise<boolean> {
-  for (const { body, viewerDidAuthor, author } of texts)
-    if (beginsWithMark(body, mark) && (viewerDidAuthor || (await access.canWrite(author)))) return true;
-  return false;
-}
+): Promise<boolean> => (await markedText(texts, answerMark(request), access)) !== undefined;
 
 /** What people with write access ask for, and the bots in `trust`, without an answer. Approvals and resolved threads ask for
  *  nothing. */

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { deliverRun } from '../app/deliver.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
 import type { Manifest } from '../core/records/manifest.ts';
-import { GitHubError } from '../github/error.ts';
 import { writeComment } from '../github/issues.ts';
-import { markOf } from '../github/marks.ts';
+import { markedText, markOf } from '../github/marks.ts';
 import { pullTexts, writeReply } from '../github/pull-state.ts';
 import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import { storedText } from '../run/inputs.ts';
@@ -21,7 +20,7 @@ import {
   nextRoundId,
   withNewRound,
 } from './follow-record.ts';
-import { answerMark, isMarkedIn } from './follow-requests.ts';
+import { answerMark } from './follow-requests.ts';
 import { specOfRound } from './follow-spec.ts';
 import { roundFlags } from './round-flags.ts';
 import { standingOfRun } from './run-standing.ts';
@@ -141,8 +140,6 @@ export async function endOfRound(
   return { person: `run ${id} could not be pushed: ${done.pushed?.why ?? 'there is no remote'}` };
 }
 
-const mostAttempts = 4;
-
 /** Writes each text that is not there yet. Where one may have been written it is looked for before it is written again. */
 export async function answerRequests(
   { client, access, name }: Look,
@@ -150,22 +147,18 @@ export async function answerRequests(
   round: FollowRound,
 ): Promise<void> {
   const answers = answersOf(round);
-  for (let attempt = 0; answers.length > 0; attempt++) {
-    const texts = await pullTexts(client, name, number);
-    try {
+  if (answers.length === 0) return;
+  await client.changeOnce(
+    () => pullTexts(client, name, number),
+    async (texts) => {
       for (const { mark, text, thread } of answers) {
-        if (await isMarkedIn(texts, mark, access)) continue;
+        if ((await markedText(texts, mark, access)) !== undefined) continue;
         const body = `${mark}\n${text}`;
         if (thread === undefined) await writeComment(client, name, number, body);
         else await writeReply(client, name, { number, thread }, body);
       }
-      return;
-    } catch (error) {
-      const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
-      if (!isOutage || attempt + 1 >= mostAttempts) throw error;
-    }
-    await client.pause(attempt);
-  }
+    },
+  );
 }
 
 type Answer = { readonly mark: string; readonly text: string; readonly thread?: number };

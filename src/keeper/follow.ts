@@ -7,14 +7,11 @@ import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
-import { answersIn } from '../github/answer-store.ts';
 import { failedChecks } from '../github/check-runs.ts';
-import { type GitHub, gitHub } from '../github/client.ts';
-import { GitHubError, gitHubRefusal } from '../github/error.ts';
-import { gitHubLayout } from '../github/layout.ts';
+import type { GitHub } from '../github/client.ts';
 import { type PullState, pullState, pullTexts } from '../github/pull-state.ts';
 import { type RepositoryName, repositoryNamed } from '../github/repository-name.ts';
-import { gitHubServer } from '../github/server.ts';
+import { withGitHub } from '../github/with-github.ts';
 import { makeFolder } from '../platform/files/write.ts';
 import { sourceGit } from '../platform/git.ts';
 import type { HttpSend } from '../platform/http.ts';
@@ -84,32 +81,33 @@ export async function followOnce(
   flags: FollowRequestFlags,
   host: FollowHost,
 ): Promise<FollowReport | Refusal> {
-  const server = gitHubServer(host.env, host.cwd);
-  if ('problems' in server) return server;
-  const { runsDir, clock, send } = host;
-  const kept = answersIn(gitHubLayout(runsDir).answers);
-  const client = gitHub(server, { clock, send, signal: host.signal(), kept });
+  return withGitHub({ ...host, signal: host.signal() }, (client) => followBy(client, queue, flags, host));
+}
+
+/** One process at a time looks at a pull request. */
+async function followBy(
+  client: GitHub,
+  queue: JobQueue,
+  flags: FollowRequestFlags,
+  host: FollowHost,
+): Promise<FollowReport | Refusal> {
+  const { runsDir, clock } = host;
+  const record = await openFollow(client, flags, host);
+  if ('problems' in record) return record;
+  const name = repositoryNamed(record.repo);
+  if (name === undefined) return refused('follow', `${record.repo} is no repository`);
+  const { folder } = followPlace(runsDir, record.run_id);
+  makeFolder(folder);
+  const answer = await acquireLock(folder, { clock, ownedBy: 'it is followed by' });
+  if (answer.kind === 'refused') return reportOf({ record, what: 'sleeps', why: answer.why }, host);
   try {
-    const record = await openFollow(client, flags, host);
-    if ('problems' in record) return record;
-    const name = repositoryNamed(record.repo);
-    if (name === undefined) return refused('follow', `${record.repo} is no repository`);
-    const { folder } = followPlace(runsDir, record.run_id);
-    makeFolder(folder);
-    const answer = await acquireLock(folder, { clock, ownedBy: 'it is followed by' });
-    if (answer.kind === 'refused') return reportOf({ record, what: 'sleeps', why: answer.why }, host);
-    try {
-      const again = await openFollow(client, flags, host);
-      if ('problems' in again) return again;
-      const look = { client, access: writeAccessTo(client, name), name, queue, flags, host };
-      const ended = await lookAt(look, again);
-      return 'problems' in ended ? ended : reportOf(ended, host);
-    } finally {
-      await answer.lock.release();
-    }
-  } catch (error) {
-    if (error instanceof GitHubError) return gitHubRefusal(error, clock.now());
-    throw error;
+    const again = await openFollow(client, flags, host);
+    if ('problems' in again) return again;
+    const look = { client, access: writeAccessTo(client, name), name, queue, flags, host };
+    const ended = await lookAt(look, again);
+    return 'problems' in ended ? ended : reportOf(ended, host);
+  } finally {
+    await answer.lock.release();
   }
 }
 

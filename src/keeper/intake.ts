@@ -4,16 +4,15 @@ import { dirname, join } from 'node:path';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
-import { answersIn } from '../github/answer-store.ts';
-import { type GitHub, gitHub } from '../github/client.ts';
+import type { GitHub } from '../github/client.ts';
 import { GitHubError, gitHubRefusal } from '../github/error.ts';
 import { type Issue, issuesWithLabel, readIssue, writeComment } from '../github/issues.ts';
 import { labelTrust } from '../github/label-trust.ts';
 import { gitHubLayout, issueOfRun, recordIssue } from '../github/layout.ts';
-import { beginsWithMark, markOf } from '../github/marks.ts';
+import { markedText, markOf } from '../github/marks.ts';
 import { repositoryFacts } from '../github/repository-facts.ts';
 import { type RepositoryName, repositoryNamed, repositoryText } from '../github/repository-name.ts';
-import { gitHubServer } from '../github/server.ts';
+import { withGitHub } from '../github/with-github.ts';
 import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import type { HttpSend } from '../platform/http.ts';
 import { acquireLock } from '../run/lock.ts';
@@ -69,34 +68,31 @@ export async function intakeIssues(
   request: IntakeRequest,
   host: IntakeHost,
 ): Promise<IntakeEnd | Refusal> {
-  const server = gitHubServer(host.env, host.cwd);
-  if ('problems' in server) return server;
   const asked = repositoryNamed(request.repo);
   if (asked === undefined)
     return refused('usage', `"${request.repo}" is no repository of GitHub`, 'write OWNER/REPO');
-  const { runsDir, clock } = host;
-  const places = gitHubLayout(runsDir);
-  const client = gitHub(server, { ...host, kept: answersIn(places.answers) });
-  const report = { schema_version: 1 as const, label: request.label, runs_dir: runsDir, warnings: [] };
+  return withGitHub(host, (client) => intakeFrom(client, asked, { queue, request, host }));
+}
+
+/** One process at a time takes the issues of a repository. */
+async function intakeFrom(
+  client: GitHub,
+  asked: RepositoryName,
+  by: Pick<Taking, 'queue' | 'request' | 'host'>,
+): Promise<IntakeEnd> {
+  const { runsDir, clock } = by.host;
+  await makeRunsDir(runsDir);
+  const { name } = await repositoryFacts(client, asked);
+  const repo = repositoryText(name);
+  const report = { schema_version: 1 as const, label: by.request.label, runs_dir: runsDir, repo };
+  const folder = gitHubLayout(runsDir).lock(name);
+  makeFolder(folder);
+  const answer = await acquireLock(folder, { clock, ownedBy: 'its issues are being taken by' });
+  if (answer.kind === 'refused') return { report: { ...report, warnings: [], issues: [], busy: answer.why } };
   try {
-    await makeRunsDir(runsDir);
-    const { name } = await repositoryFacts(client, asked);
-    const folder = places.lock(name);
-    makeFolder(folder);
-    const answer = await acquireLock(folder, { clock, ownedBy: 'its issues are being taken by' });
-    if (answer.kind === 'refused')
-      return { report: { ...report, repo: repositoryText(name), issues: [], busy: answer.why } };
-    try {
-      return await takeAll(
-        { client, access: writeAccessTo(client, name), name, queue, request, host },
-        { ...report, repo: repositoryText(name) },
-      );
-    } finally {
-      await answer.lock.release();
-    }
-  } catch (error) {
-    if (error instanceof GitHubError) return gitHubRefusal(error, clock.now());
-    throw error;
+    return await takeAll({ client, access: writeAccessTo(client, name), name, ...by }, report);
+  } finally {
+    await answer.lock.release();
   }
 }
 
@@ -216,30 +212,16 @@ const commentText = (runId: string, number: number): string =>
     'later changes do not reach it.',
   ].join('\n');
 
-/** Address of the comment that says that the issue has its run. Anyone can write such a mark: it counts from us, or from people with access. */
-async function commentWithMark(
+/** Address of the comment that says that the issue has its run. */
+const commentWithMark = async (
   { number, comments }: Issue,
   access: WriteAccess,
-): Promise<string | undefined> {
-  for (const { body, author, viewerDidAuthor, url } of comments)
-    if (beginsWithMark(body, markFor(number)) && (viewerDidAuthor || (await access.canWrite(author))))
-      return url;
-  return undefined;
-}
-
-const mostAttempts = 4;
+): Promise<string | undefined> => (await markedText(comments, markFor(number), access))?.url;
 
 /** Writes the comment. Where it may have been written it is looked for before it is written again. */
-async function tellOnce({ client, access, name }: Taking, number: number, body: string): Promise<string> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await writeComment(client, name, number, body);
-    } catch (error) {
-      const isOutage = error instanceof GitHubError && error.trouble.kind === 'outage';
-      if (!isOutage || attempt + 1 >= mostAttempts) throw error;
-    }
-    await client.pause(attempt);
-    const marked = await commentWithMark(await readIssue(client, name, number), access);
-    if (marked !== undefined) return marked;
-  }
-}
+const tellOnce = ({ client, access, name }: Taking, number: number, body: string): Promise<string> =>
+  client.changeOnce(
+    async (attempt) =>
+      attempt === 0 ? undefined : commentWithMark(await readIssue(client, name, number), access),
+    async (marked) => marked ?? writeComment(client, name, number, body),
+  );

@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
 import { firstRemote } from '../../git/push.ts';
-import { type GitHub, gitHub } from '../../github/client.ts';
-import { GitHubError, gitHubRefusal } from '../../github/error.ts';
+import type { GitHub } from '../../github/client.ts';
+import { GitHubError } from '../../github/error.ts';
 import { issueOfRun } from '../../github/layout.ts';
 import { createPull, mergedPullsOf, openPullOf, type PullRequest, updatePull } from '../../github/pulls.ts';
 import { repositoryFacts } from '../../github/repository-facts.ts';
@@ -14,7 +14,8 @@ import {
   repositoryNamed,
   repositoryText,
 } from '../../github/repository-name.ts';
-import { type GitHubServer, gitHubServer } from '../../github/server.ts';
+import type { GitHubServer } from '../../github/server.ts';
+import { withGitHub } from '../../github/with-github.ts';
 import { sourceGit } from '../../platform/git.ts';
 import type { HttpSend } from '../../platform/http.ts';
 import type { StoredRun } from '../../run/open-run.ts';
@@ -66,44 +67,37 @@ export async function openPullRequest(
   flags: PullFlags,
   host: PullHost,
 ): Promise<PullReport | Refusal> {
-  const server = gitHubServer(host.env, host.cwd);
-  if ('problems' in server) return server;
-  const target = await targetOf(run, flags, server, host);
-  if ('problems' in target) return target;
-  const client = gitHub(server, { clock: host.clock, send: host.send, signal: host.signal() });
   let tail = '';
-  try {
-    // Asked first: without access nothing is pushed.
-    const { name, defaultBranch } = await repositoryFacts(client, target.name);
-    const facts = await evidenceOf(run, name, host);
-    if ('problems' in facts) return facts;
-    const { repo: _, base = defaultBranch, draft = false, ...delivery } = flags;
-    const owner = target.headOwner ?? name.owner;
-    const ended = await mergedProblem(client, name, { owner, typed: flags.branch }, facts);
-    if (ended !== undefined) return ended;
-    const title = pullTitle(await titleOf(run.dir, run.stored.manifest));
-    const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
-    if ('problems' in delivered) return delivered;
-    const undone = notPushed(delivered);
-    if (undone !== undefined) return undone;
-    const { branch, head } = delivered;
-    tail = `; the branch ${branch} is pushed`;
-    const pull = { title, base, draft, head: `${owner}:${branch}` };
-    const { is, created } = await openOrUpdate(client, name, pull, facts);
-    return {
-      ...{
-        schema_version: 1,
-        run_id: facts.run.id,
-        repo: repositoryText(name),
-        number: is.number,
-        url: is.html_url,
-      },
-      ...{ created, draft: is.draft === true, branch, base, head: head ?? '' },
-    };
-  } catch (error) {
-    if (error instanceof GitHubError) return gitHubRefusal(error, host.clock.now(), tail);
-    throw error;
-  }
+  return withGitHub(
+    { ...host, signal: host.signal() },
+    async (client) => {
+      const target = await targetOf(run, flags, client.server, host);
+      if ('problems' in target) return target;
+      // Asked first: without access nothing is pushed.
+      const { name, defaultBranch } = await repositoryFacts(client, target.name);
+      const facts = await evidenceOf(run, name, host);
+      if ('problems' in facts) return facts;
+      const { repo: _, base = defaultBranch, draft = false, ...delivery } = flags;
+      const owner = target.headOwner ?? name.owner;
+      const ended = await mergedProblem(client, name, { owner, typed: flags.branch }, facts);
+      if (ended !== undefined) return ended;
+      const title = pullTitle(await titleOf(run.dir, run.stored.manifest));
+      const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
+      if ('problems' in delivered) return delivered;
+      const undone = notPushed(delivered);
+      if (undone !== undefined) return undone;
+      const { branch, head } = delivered;
+      tail = `; the branch ${branch} is pushed`;
+      const pull = { title, base, draft, head: `${owner}:${branch}` };
+      const { is, created } = await openOrUpdate(client, name, pull, facts);
+      return {
+        ...{ schema_version: 1, run_id: facts.run.id, repo: repositoryText(name) },
+        ...{ number: is.number, url: is.html_url, created, draft: is.draft === true },
+        ...{ branch, base, head: head ?? '' },
+      };
+    },
+    () => tail,
+  );
 }
 
 /** A second pull request with the same commits would merge them again. The branch with the name of the run has no others. */
@@ -207,39 +201,33 @@ type RequestedPull = {
   readonly head: string;
 };
 
-const mostAttempts = 4;
+type OpenedPull = { readonly is: PullRequest; readonly created: boolean };
 
 /** One for the branch: it is looked for first, and again where it is not sure whether it was created. */
-async function openOrUpdate(
+const openOrUpdate = (
   client: GitHub,
   name: RepositoryName,
   requested: RequestedPull,
   facts: EvidenceFacts,
-): Promise<{ readonly is: PullRequest; readonly created: boolean }> {
-  for (let attempt = 0; ; attempt++) {
-    const open = await openPullOf(client, name, requested.head);
+): Promise<OpenedPull> => {
+  const look = () => openPullOf(client, name, requested.head);
+  const updated = async (open: PullRequest): Promise<OpenedPull> => {
+    const body = withEvidence(open.body ?? '', facts);
+    const is = body === open.body ? open : await updatePull(client, name, open.number, { body });
+    return { is, created: false };
+  };
+  return client.changeOnce(look, async (open) => {
+    if (open !== undefined) return updated(open);
     try {
-      if (open === undefined)
-        return {
-          is: await createPull(client, name, { ...requested, body: withEvidence('', facts) }),
-          created: true,
-        };
-      const body = withEvidence(open.body ?? '', facts);
-      return {
-        is: body === open.body ? open : await updatePull(client, name, open.number, { body }),
-        created: false,
-      };
+      const body = withEvidence('', facts);
+      return { is: await createPull(client, name, { ...requested, body }), created: true };
     } catch (error) {
-      if (!(error instanceof GitHubError) || attempt + 1 >= mostAttempts) throw error;
-      const { trouble } = error;
+      const isRejected =
+        error instanceof GitHubError && error.trouble.kind === 'rejected' && error.trouble.status === 422;
       // Another process may have created it meanwhile.
-      const isThere = trouble.kind === 'rejected' && trouble.status === 422 && open === undefined;
-      if (
-        trouble.kind !== 'outage' &&
-        !(isThere && (await openPullOf(client, name, requested.head)) !== undefined)
-      )
-        throw error;
+      const there = isRejected ? await look() : undefined;
+      if (there === undefined) throw error;
+      return updated(there);
     }
-    await client.pause(attempt);
-  }
-}
+  });
+};
