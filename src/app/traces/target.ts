@@ -1,5 +1,6 @@
 /** Where spans are sent, by the variables of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). Pure. */
 import type { Environment } from '../../core/contracts/process.ts';
+import { otelPairs } from '../../core/otel-pairs.ts';
 
 export type TraceTarget = {
   readonly url: string;
@@ -68,19 +69,4 @@ function headersProblem(headers: Readonly<Record<string, string>>): string | und
     : 'OTEL_EXPORTER_OTLP_HEADERS has a name or a value that a header cannot have';
 }
 
-/** `a=1,b=2`, percent-encoded. */
-function pairsIn(text: string | undefined): Record<string, string> {
-  const pairs = (text ?? '').split(',').flatMap((pair): [string, string][] => {
-    const at = pair.indexOf('=');
-    return at < 1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]];
-  });
-  return Object.fromEntries(pairs);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const pairsIn = (text = ''): Readonly<Record<string, string>> => Object.fromEntries(otelPairs(text));

@@ -1,6 +1,7 @@
 /** Which environment variables are secrets, which nodes get them, and which texts are masked. Everything that withholds or masks
  *  asks here. */
 import type { Environment } from '../contracts/process.ts';
+import { otelPairs } from '../otel-pairs.ts';
 import { isVariableName } from '../settings/types.ts';
 import { withoutPercents } from './words.ts';
 
@@ -28,7 +29,8 @@ export function secretsOf(env: Environment, named: readonly string[] = []): read
       const whole = isNamed.has(name) || saysSecret(name, value);
       const parts = secretParts(value);
       if (!whole && parts.length === 0) return [];
-      return [{ name, mask: worthMasking(whole ? [...wholeTexts(value), ...parts] : parts, name) }];
+      const sent = traceHeaders.test(name) ? headerValues(value) : [];
+      return [{ name, mask: worthMasking(whole ? [...wholeTexts(value), ...sent, ...parts] : parts, name) }];
     });
 }
 
@@ -116,6 +118,12 @@ function wholeTexts(value: string): readonly string[] {
   const isPart = (word: string) => isLong(word) && urlsIn(word).length === 0;
   return [text, pair, ...text.split(/(?:[\s,;=]|%20)+/).filter(isPart)];
 }
+
+/** The values as they are sent, and what follows a word such as `Basic` in them. */
+const headerValues = (text: string): readonly string[] =>
+  otelPairs(text)
+    .flatMap(([, value]) => [value, value.replace(/^\S+\s+/, '')])
+    .filter(isLong);
 
 const isLong = (part: string): boolean => part.length >= shortestPart;
 
