@@ -11,17 +11,21 @@ const pullSchema = once(() =>
     title: z.string(),
     body: z.string().nullable(),
     draft: z.boolean().optional(),
+    base: z.object({ ref: z.string() }),
   }),
 );
 export type PullRequest = z.infer<ReturnType<typeof pullSchema>>;
 
-/** The open pull request of a branch; `head` is `OWNER:BRANCH`. */
+/** The open pull request of a branch, into `base` if that is given; `head` is `OWNER:BRANCH`. */
 export async function openPullOf(
   client: GitHub,
   name: RepositoryName,
   head: string,
+  base?: string,
 ): Promise<PullRequest | undefined> {
-  const path = `${repositoryPath(name)}/pulls?${new URLSearchParams({ state: 'open', head, per_page: '100' })}`;
+  const into = base === undefined ? {} : { base };
+  const query = new URLSearchParams({ state: 'open', head, ...into, per_page: '100' });
+  const path = `${repositoryPath(name)}/pulls?${query}`;
   const read = z.array(pullSchema()).safeParse(await client.pages(path));
   if (!read.success) throw notTheApi(`GET ${path}`);
   return read.data[0];
@@ -31,13 +35,14 @@ const endedSchema = once(() =>
   z.object({ number: z.int(), merged_at: z.string().nullable(), head: z.object({ sha: z.string() }) }),
 );
 
-/** Those of a branch that were merged, with the commits that the branch had then. */
+/** Those of a branch that were merged into `base`, with the commits that the branch had then. */
 export async function mergedPullsOf(
   client: GitHub,
   name: RepositoryName,
-  head: string,
+  { head, base }: Pick<NewPull, 'head' | 'base'>,
 ): Promise<readonly { readonly number: number; readonly commit: string }[]> {
-  const path = `${repositoryPath(name)}/pulls?${new URLSearchParams({ state: 'closed', head, per_page: '100' })}`;
+  const query = new URLSearchParams({ state: 'closed', head, base, per_page: '100' });
+  const path = `${repositoryPath(name)}/pulls?${query}`;
   const read = z.array(endedSchema()).safeParse(await client.pages(path));
   if (!read.success) throw notTheApi(`GET ${path}`);
   return read.data.flatMap(({ number, merged_at, head: { sha } }) =>

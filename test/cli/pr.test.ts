@@ -157,6 +157,16 @@ test('what GitHub refuses after the push says that the branch is pushed', async 
   expect(err).toContain('; the branch factory/RUN1 is pushed');
 }, 60_000);
 
+test('another base gets another pull request, and the present base is reported', async () => {
+  await built();
+  await asked();
+  expect((await asked({ base: 'develop' })).out).toContain(
+    'opened: pull request my-org/app#1001, factory/RUN1 into develop',
+  );
+  repo.pulls.shift();
+  expect((await asked()).out).toContain('updated: pull request my-org/app#1001, factory/RUN1 into develop');
+}, 60_000);
+
 test('after a merge none is opened again, and commits of others on the branch are named', async () => {
   await built();
   await asked();

@@ -324,13 +324,17 @@ function pulls(
   if (method === 'GET' && id === '') {
     const head = url.searchParams.get('head');
     const state = url.searchParams.get('state') ?? 'open';
-    const found = repository.pulls.filter((pull) => pull.head === head && pull.state === state);
+    const base = url.searchParams.get('base');
+    const found = repository.pulls.filter(
+      (pull) => pull.head === head && pull.state === state && (base === null || pull.base === base),
+    );
     return { status: 200, body: found.map(shown) };
   }
   if (method === 'POST') {
     const owner = repository.name.split('/')[0];
     const head = String(body['head']).includes(':') ? String(body['head']) : `${owner}:${body['head']}`;
-    if (repository.pulls.some((pull) => pull.head === head && pull.state === 'open'))
+    const base = String(body['base']);
+    if (repository.pulls.some((pull) => pull.head === head && pull.state === 'open' && pull.base === base))
       return {
         status: 422,
         body: {
@@ -339,7 +343,7 @@ function pulls(
         },
       };
     const number = 1000 + repository.pulls.length;
-    const texts = { title: String(body['title']), body: String(body['body']), base: String(body['base']) };
+    const texts = { title: String(body['title']), body: String(body['body']), base };
     const draft = body['draft'] === true;
     const pull: FakePull = { number, ...texts, draft, state: 'open', merged: false, head };
     repository.pulls.push(pull);

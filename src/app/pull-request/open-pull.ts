@@ -79,7 +79,7 @@ export async function openPullRequest(
       if ('problems' in facts) return facts;
       const { repo: _, base = defaultBranch, draft = false, ...delivery } = flags;
       const owner = target.headOwner ?? name.owner;
-      const ended = await mergedProblem(client, name, { owner, typed: flags.branch }, facts);
+      const ended = await mergedProblem(client, name, { owner, base, typed: flags.branch }, facts);
       if (ended !== undefined) return ended;
       const title = pullTitle(await titleOf(run.dir, run.stored.manifest));
       const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
@@ -88,12 +88,12 @@ export async function openPullRequest(
       if (undone !== undefined) return undone;
       const { branch, head } = delivered;
       tail = `; the branch ${branch} is pushed`;
-      const pull = { title, base, draft, head: `${owner}:${branch}` };
+      const pull = { title, base, draft, head: `${owner}:${branch}`, typedBase: flags.base };
       const { is, created } = await openOrUpdate(client, name, pull, facts);
       return {
         ...{ schema_version: 1, run_id: facts.run.id, repo: repositoryText(name) },
         ...{ number: is.number, url: is.html_url, created, draft: is.draft === true },
-        ...{ branch, base, head: head ?? '' },
+        ...{ branch, base: is.base.ref, head: head ?? '' },
       };
     },
     () => tail,
@@ -104,11 +104,15 @@ export async function openPullRequest(
 async function mergedProblem(
   client: GitHub,
   name: RepositoryName,
-  { owner, typed }: { readonly owner: string; readonly typed: string | undefined },
+  {
+    owner,
+    base,
+    typed,
+  }: { readonly owner: string; readonly base: string; readonly typed: string | undefined },
   { run, orders }: EvidenceFacts,
 ): Promise<Refusal | undefined> {
   const branch = typed ?? `factory/${run.id}`;
-  const merged = await mergedPullsOf(client, name, `${owner}:${branch}`);
+  const merged = await mergedPullsOf(client, name, { head: `${owner}:${branch}`, base });
   const same = merged.find(
     ({ commit }) => typed === undefined || orders.some((one) => one.commit === commit),
   );
@@ -199,6 +203,8 @@ type RequestedPull = {
   readonly base: string;
   readonly draft: boolean;
   readonly head: string;
+  /** Where one into another branch is not meant. */
+  readonly typedBase: string | undefined;
 };
 
 type OpenedPull = { readonly is: PullRequest; readonly created: boolean };
@@ -207,10 +213,10 @@ type OpenedPull = { readonly is: PullRequest; readonly created: boolean };
 const openOrUpdate = (
   client: GitHub,
   name: RepositoryName,
-  requested: RequestedPull,
+  { typedBase, ...requested }: RequestedPull,
   facts: EvidenceFacts,
 ): Promise<OpenedPull> => {
-  const look = () => openPullOf(client, name, requested.head);
+  const look = () => openPullOf(client, name, requested.head, typedBase);
   const updated = async (open: PullRequest): Promise<OpenedPull> => {
     const body = withEvidence(open.body ?? '', facts);
     const is = body === open.body ? open : await updatePull(client, name, open.number, { body });
