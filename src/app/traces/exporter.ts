@@ -77,8 +77,8 @@ class SpanGatherer {
       }
       case 'Visit': {
         const of = executionOf(line);
-        const { run_id } = this.manifest;
-        const spans = executionSpans(run_id, line, this.began.get(of) ?? line.at, this.calls.get(of) ?? []);
+        const began = this.began.get(of) ?? line.at;
+        const spans = executionSpans(this.manifest, line, began, this.calls.get(of) ?? []);
         this.began.delete(of);
         this.calls.delete(of);
         return [...spans, ...this.endOf(line)];

@@ -55,13 +55,17 @@ function spelled(value: string | number | boolean): SpanAttribute['value'] {
 
 /** The span of an execution and those of its calls. `began`: when it began. */
 export function executionSpans(
-  runId: string,
+  { run_id: runId, agent }: Pick<Manifest, 'run_id' | 'agent'>,
   line: VisitFacts,
   began: string,
   calls: readonly TracedCall[],
 ): readonly TraceSpan[] {
   const { node, visit, outcome } = line;
-  const of = { runId, parent: idOf(`${traceOf(runId)} ${node}@${visit}`, 8) };
+  const [only, ...others] = Object.keys(agent.servers ?? {});
+  const of = {
+    ...{ runId, parent: idOf(`${traceOf(runId)} ${node}@${visit}`, 8) },
+    onlyServer: others.length === 0 ? only : undefined,
+  };
   const failed = outcome.status === 'fail';
   return [
     {
@@ -89,12 +93,18 @@ export function executionSpans(
 /** A request to a model, or the session of an agent program, which makes further requests itself. */
 function callSpan(
   { started, ended }: TracedCall,
-  { runId, parent }: { readonly runId: string; readonly parent: string },
+  {
+    runId,
+    parent,
+    onlyServer,
+  }: { readonly runId: string; readonly parent: string; readonly onlyServer: string | undefined },
 ): TraceSpan {
   const isProgram = started.unseen === true;
   const operation = isProgram ? 'invoke_agent' : 'chat';
   const model = started.model ?? undefined;
   const cut = ended.ended === 'cut';
+  const asked = started.agent === 'openai' ? (ended.usage?.provider ?? onlyServer) : undefined;
+  const provider = asked ?? (model === undefined ? undefined : providerOfModel(model));
   const seed = `${parent} ${started.attempt} ${started.at} ${started.agent}`;
   return {
     ...{ traceId: traceOf(runId), spanId: idOf(seed, 8), parentSpanId: parent },
@@ -102,7 +112,7 @@ function callSpan(
     ...{ startTimeUnixNano: nanos(started.at), endTimeUnixNano: nanos(ended.at) },
     attributes: attributesOf({
       'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': model === undefined ? undefined : conventionalProvider(model),
+      'gen_ai.provider.name': provider && (conventional[provider] ?? provider),
       'gen_ai.agent.name': started.agent,
       'gen_ai.request.model': model,
       ...usageAttributes(ended.usage),
@@ -114,11 +124,12 @@ function callSpan(
   };
 }
 
-/** A provider as the conventions name it. */
-function conventionalProvider(model: string): string | undefined {
-  const provider = providerOfModel(model);
-  return provider === 'gemini' ? 'gcp.gemini' : provider;
-}
+/** Providers that the conventions name otherwise. */
+const conventional: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  gemini: 'gcp.gemini',
+  mistral: 'mistral_ai',
+};
 
 const usageAttributes = (usage: Usage | null): Record<string, AttributeValue> => ({
   'gen_ai.response.model': usage?.model,

@@ -1,11 +1,12 @@
 /** Traces: what a collector on loopback receives of whole runs, and where the environment sends them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { traceTarget } from '../../../src/app/traces/target.ts';
+import { startModelServer } from '../../support/model-server.ts';
 import { call } from '../../support/verb.ts';
 
 type Span = {
@@ -212,6 +213,25 @@ test('a provider has the name of the conventions', async () => {
   await call(['run', 'p.dot'], { runId: 'r1', script: 's.json' }, { cwd: top, env: env() });
   const one = spansIn(received).find(({ name }) => name === 'chat gemini-2.5-pro') as Span;
   expect(valuesOf(one)['gen_ai.provider.name']).toBe('gcp.gemini');
+});
+
+test('a model whose name says no provider has that of the server that was asked', async () => {
+  await using server = await startModelServer([{ text: 'Hello' }], ['chat', 'responses']);
+  mkdirSync(join(top, 'config/factory'), { recursive: true });
+  writeFileSync(
+    join(top, 'config/factory/factory.json'),
+    JSON.stringify({ providers: { mistral: { base_url: server.url } } }),
+  );
+  write('true');
+  const variables = { XDG_CONFIG_HOME: join(top, 'config'), MISTRAL_API_KEY: 'key-of-mistral-0123' };
+  const ran = await call(
+    ['run', 'p.dot'],
+    { runId: 'r1', agent: 'openai', provider: 'mistral', model: 'large' },
+    { cwd: top, env: { ...env(), ...variables } },
+  );
+  expect(ran.code, ran.err).toBe(0);
+  const one = spansIn(received).find(({ name }) => name === 'chat large') as Span;
+  expect(valuesOf(one)['gen_ai.provider.name']).toBe('mistral_ai');
 });
 
 const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
