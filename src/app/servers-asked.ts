@@ -5,7 +5,7 @@ import type { AgentPlan } from '../agents/plan.ts';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Place } from '../core/diagnostic.ts';
 import { type Graph, graphWith, type Node } from '../core/graph.ts';
-import { own } from '../core/json.ts';
+import { isObject, own } from '../core/json.ts';
 import { accessTo, type ModelServer, serverOf } from '../core/model-server.ts';
 import { nearest } from '../core/nearest.ts';
 import { agentKeyOf, agentNodes } from '../core/pipeline.ts';
@@ -112,17 +112,27 @@ export function changedServers(
   if (recorded.length === 0) return [];
   const given = modelServersFor(original_workdir || cwd, env);
   if ('problems' in given) return given.problems.map(({ message }) => `factory.json ${message}`);
-  const compared = (server: RecordedServers[string], provider: string) => {
-    const { base_url, ...others } = server;
-    return JSON.stringify(sortedKeys(provider === 'openai' ? others : { base_url, ...others }));
-  };
   return recorded.flatMap(([provider, was]) => {
     const server = serverOf(given.servers, provider, env);
     const now = server === undefined ? undefined : serversToRecord([server])[provider];
-    if (now !== undefined && compared(now, provider) === compared(was, provider)) return [];
-    const at = now === undefined ? 'it is unknown now' : `it is ${now.base_url} (${now.api}) now`;
+    const parts = now === undefined ? [] : otherParts(was, now, provider);
+    if (now !== undefined && parts.length === 0) return [];
+    const at =
+      now === undefined ? 'it is unknown now' : `it is ${now.base_url} now, with another ${parts.join(', ')}`;
     return [`the server of the provider "${provider}" differs from the run's, ${was.base_url}: ${at}`];
   });
+}
+
+function otherParts(
+  was: RecordedServers[string],
+  now: RecordedServers[string],
+  provider: string,
+): readonly string[] {
+  const [before, after] = [new Map(Object.entries(was)), new Map(Object.entries(now))];
+  return [...new Set([...before.keys(), ...after.keys()])].filter(
+    (part) =>
+      !(provider === 'openai' && part === 'base_url') && textOf(before.get(part)) !== textOf(after.get(part)),
+  );
 }
 
 /** Providers that both runs ask, at servers that are described otherwise: `openai` at another address too. */
@@ -132,9 +142,9 @@ export const otherServers = (
 ): readonly string[] =>
   Object.entries(before.agent.servers ?? {}).flatMap(([provider, was]) => {
     const is = own(now.agent.servers ?? {}, provider);
-    return is === undefined || JSON.stringify(sortedKeys(is)) === JSON.stringify(sortedKeys(was))
-      ? []
-      : [provider];
+    return is === undefined || textOf(is) === textOf(was) ? [] : [provider];
   });
 
-const sortedKeys = (of: object) => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
+/** The same for the same parts in any order. */
+const textOf = (value: unknown): string =>
+  JSON.stringify(isObject(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value) ?? '';

@@ -4,6 +4,7 @@ import type { GivenText } from '../app/given-texts.ts';
 import { knownHoldouts } from '../app/named-holdouts.ts';
 import { type PipelineFindings, pipelineFindings } from '../app/pipeline-findings.ts';
 import { type NamedPipeline, namedPipelines } from '../app/pipelines.ts';
+import type { Environment } from '../core/contracts/process.ts';
 import { own } from '../core/json.ts';
 import { workdirOf } from '../core/pipeline.ts';
 import { variablesOf } from '../core/variables.ts';
@@ -17,6 +18,7 @@ import { problem } from './web.ts';
 export type StartHost = OfferedPlaces & {
   /** The folder of the server. */
   readonly cwd: string;
+  readonly env: Environment;
 };
 
 export type StartRequest = {
@@ -64,7 +66,7 @@ export async function startRequest(body: StartBody, host: StartHost): Promise<St
     return refused(`there is no pipeline ${body.pipeline}`, 'see GET /api/v1/pipelines');
   const file = pipeline.from === 'bundled' ? pipeline.file : pipeline.name;
   // The code of a project is executed by its runs alone, not by this server.
-  const read = await pipelineFindings(file, cwd, { inert: true });
+  const read = await pipelineFindings(file, cwd, { inert: true, env: host.env });
   const holdout = holdoutOf(body, cwd, host);
   if (holdout instanceof Response) return holdout;
   const { graph } = read;

@@ -19,6 +19,9 @@ const emptyOne = pipeline.replace('vars=', 'workdir="none", vars=');
 const asking = `digraph g { workdir="none"; start [shape=Mdiamond] exit [shape=Msquare]
   ask [prompt="Do it."]; start -> ask -> exit }`;
 
+const ownProvider = asking.replace('prompt=', 'llm_provider=acme, prompt=');
+const ownServer = { base_url: 'http://127.0.0.1:9/v1', models: ['m'] };
+
 const ownType = `digraph g { workdir="none"; start [shape=Mdiamond] exit [shape=Msquare]
   own [type="own.type"]; start -> own -> exit }`;
 const ownModule = `import { writeFileSync } from 'node:fs';
@@ -35,6 +38,8 @@ beforeAll(async () => {
     ...{
       'work/app/bad.dot': 'digraph { a -> b }',
       'work/app/asks.dot': asking,
+      'work/app/acme.dot': ownProvider,
+      '.config/factory/factory.json': JSON.stringify({ providers: { acme: ownServer } }),
       'work/app/src/x.txt': 'x',
       'work/.keys/k.txt': 'key',
     },
@@ -80,6 +85,7 @@ test('without a request for a folder the first root is the project, and folders 
   const { pipelines } = await server.json(`/api/v1/pipelines?project=${app()}`);
   const own = pipelines.filter(({ from }: { from: string }) => from === 'folder');
   expect(own.map(({ name, workdir, valid }: Record<string, unknown>) => [name, workdir, valid])).toEqual([
+    ['acme.dot', null, true],
     ['asks.dot', null, true],
     ['bad.dot', null, false],
     ['empty.dot', null, true],
@@ -87,7 +93,7 @@ test('without a request for a folder the first root is the project, and folders 
   ]);
   const { files } = await server.json(`/api/v1/files?project=${app()}`);
   expect(files.map(({ path }: { path: string }) => path)).toEqual([
-    ...['asks.dot', 'bad.dot', 'empty.dot', 'hidden/check.sh', 'p.dot', 'spec.md', 'src/x.txt'],
+    ...['acme.dot', 'asks.dot', 'bad.dot', 'empty.dot', 'hidden/check.sh', 'p.dot', 'spec.md', 'src/x.txt'],
   ]);
 });
 
@@ -131,6 +137,8 @@ test('a check answers with the command, the findings with their places, and what
   expect(keyless.findings).toMatchObject([
     { severity: 'warning', message: expect.stringContaining('no agent is chosen') },
   ]);
+  const own = await post('check', { pipeline: 'acme.dot' });
+  expect(own.findings).toEqual([]);
   expect((await post('check', { holdout_from: 'src/../src' })).findings).toEqual([]);
   expect((await post('check', { holdout_from: 'none' })).message).toContain('is no folder');
   expect(readdirSync(place.path)).not.toContain('.factory');
