@@ -35,6 +35,31 @@ export function changedLocks(before: Files, after: Files): readonly string[] {
   return [...new Set([...was.keys(), ...is.keys()])].filter((path) => was.get(path) !== is.get(path)).sort();
 }
 
+/** A path of a tree, as far as setups tell it from another. */
+type SetUpEntry = { readonly kind?: string; readonly hash?: string; readonly target?: string };
+export type SetUpTree = ReadonlyMap<string, SetUpEntry>;
+
+const isSameEntry = (a: SetUpEntry | undefined, b: SetUpEntry | undefined): boolean =>
+  a?.kind === b?.kind && a?.hash === b?.hash && a?.target === b?.target;
+
+/** Paths that setup commands have made, changed or removed, one after another. */
+export function* setUpPaths(before: SetUpTree, ready: SetUpTree): Generator<string, void> {
+  for (const [path, entry] of ready) if (!isSameEntry(entry, before.get(path))) yield path;
+  for (const path of before.keys()) if (!ready.has(path)) yield path;
+}
+
+/** Whether the workspace is back at what it was before the commands: an undone attempt has the lock files of the next one, and not what
+ *  was installed for them. */
+export function isSetupUndone(before: SetUpTree, ready: SetUpTree, now: SetUpTree): boolean {
+  let some = false;
+  for (const path of setUpPaths(before, ready)) {
+    if (decidesDependencies(path)) continue;
+    if (!isSameEntry(now.get(path), before.get(path))) return false;
+    some = true;
+  }
+  return some;
+}
+
 /** Steps of our own pipelines, which run no program of the project and must work whatever it needs. */
 export const isOwnStepText = (toolCommand: string): boolean =>
   /^\s*factory\s+(?:order|plan)\s/.test(toolCommand);
@@ -56,7 +81,7 @@ export function setupAfter(
 ): Pick<RunState, 'setup'> {
   if (ready_sha256 === undefined) return was === undefined ? {} : { setup: was };
   const now = { before: locks === undefined ? before : ready, after: ready };
-  return { setup: { sha256: ready_sha256, snapshot: ready, first: was?.first ?? now } };
+  return { setup: { sha256: ready_sha256, before, snapshot: ready, first: was?.first ?? now } };
 }
 
 /** The snapshot with which the work of a run began: without what the first setup has added, where nothing ran before it. */

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sha256 } from '../../src/core/sha256.ts';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { house } from '../support/house.ts';
 
@@ -14,7 +15,7 @@ const installs = (more = '') => ({
   'w/install.sh': `set -e; ${more} mkdir -p deps; cp yarn.lock deps/installed; echo installed; echo '{"outcome":"fail"}' > "$FACTORY_OUTPUT"\n`,
   'w/yarn.lock': 'one\n',
 });
-const setups = (lines: readonly Record<string, unknown>[]) =>
+const setups = (lines: readonly Record<string, unknown>[]): readonly Record<string, unknown>[] =>
   lines.flatMap(({ type, node, setup }) =>
     type === 'Visit' && setup !== undefined ? [{ node, ...(setup as Record<string, unknown>) }] : [],
   );
@@ -190,6 +191,53 @@ test.skipIf(noBwrap)(
     expect(err).toContain('the network is off: set network=on on the graph');
   },
 );
+
+test('what a changed lock file has installed is there for the next attempt and for the next order', async () => {
+  const empty = sha256('');
+  const order = (id: string, file: string) => ({
+    ...{ id, title: `Make ${file}`, intent: 'x', preconditions: [], forbidden: [], notes: null },
+    postconditions: [{ kind: 'file_exists', path: file }],
+    ...{ allowed_files: [file, 'yarn.lock'], context_files: [file] },
+    acceptance_commands: ['grep -q two deps/installed', `grep -q right ${file}`],
+  });
+  const wrote = (path: string, content: string) => ({ path, base_sha256: empty, content });
+  const lock = { path: 'yarn.lock', base_sha256: sha256('one\n'), content: 'two\n' };
+  const answer = (...writes: object[]) => ({ json: { summary: 'x', writes } });
+  await using it = await house({
+    'w/factory.json': JSON.stringify({
+      setup: ['mkdir -p deps; cp yarn.lock deps/installed; echo setup > open'],
+    }),
+    'w/yarn.lock': 'one\n',
+    'w/.gitignore': 'deps/\n',
+    'plan.json': JSON.stringify({
+      system_overview: ['small'],
+      verify_contract: { command: 'true', requires: [{ kind: 'file_exists', path: 'a.txt' }] },
+      work_orders: [order('WO-01', 'a.txt'), order('WO-02', 'b.txt')],
+    }),
+    's.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: {
+        propose: [
+          answer(wrote('a.txt', 'wrong\n'), lock),
+          answer(wrote('a.txt', 'right\n'), lock),
+          answer(wrote('b.txt', 'right\n')),
+        ],
+      },
+    }),
+  });
+  const flags = { ...options, agent: 'scripted', script: 's.json', var: ['plan=plan.json'] };
+  const ended = await it.run('build', flags);
+  expect(ended.code, ended.err).toBe(0);
+  const ran = setups(it.records(`${run}/journal.jsonl`)).map(({ node, locks }) => [node, locks]);
+  // The first attempt is undone, with what was installed for it; the commit keeps what was installed for the second.
+  expect(ran).toEqual([
+    ['next', undefined],
+    ['verify', ['yarn.lock']],
+    ['verify', []],
+  ]);
+  expect(readFileSync(join(it.path, run, 'workspace/deps/installed'), 'utf8')).toBe('two\n');
+  expect((await it.verb(['verify', 'r1'])).code).toBe(0);
+});
 
 test('a replay uses what the setup left, and a branch has its own', async () => {
   await using it = await house({

@@ -4,6 +4,7 @@ import {
   changedLocks,
   decidesDependencies,
   isOwnStepText,
+  isSetupUndone,
   readyHash,
   setupAfter,
   setupFailureClass,
@@ -92,9 +93,29 @@ test.for([
 test('the work of a run begins with what the first setup left, where nothing ran before it', () => {
   const once = setupAfter({}, { ready_sha256: 'h', before: 'start' }, 's1');
   const twice = setupAfter(once, { ready_sha256: 'i', before: 's2', locks: ['yarn.lock'] }, 's3');
-  expect(twice.setup).toEqual({ sha256: 'i', snapshot: 's3', first: { before: 'start', after: 's1' } });
+  expect(twice.setup).toEqual({
+    sha256: 'i',
+    before: 's2',
+    snapshot: 's3',
+    first: { before: 'start', after: 's1' },
+  });
   expect(workBegan('start', twice)).toBe('s1');
   expect(workBegan('start', {})).toBe('start');
   expect(workBegan('start', setupAfter({}, { ready_sha256: 'h', before: 'later' }, 's1'))).toBe('start');
   expect(setupAfter(once, { before: 's2', locks: [] }, 's3')).toEqual(once);
+});
+
+test.for<readonly [string, Readonly<Record<string, string>>, boolean]>([
+  ['what it left', { 'src/a': '1', 'yarn.lock': '2', 'deps/x': 'new', 'deps/y': 'y' }, false],
+  ['what there was before it', { 'src/a': '1', 'yarn.lock': '1', 'deps/x': 'old' }, true],
+  ['that with another product and lock file', { 'src/a': '3', 'yarn.lock': '2', 'deps/x': 'old' }, true],
+  ['a part of it', { 'src/a': '1', 'yarn.lock': '2', 'deps/x': 'old', 'deps/y': 'y' }, false],
+  ['something else', { 'src/a': '1', 'yarn.lock': '2', 'deps/x': 'patched' }, false],
+])('a setup is undone where the workspace has %s: %s', ([, now, isUndone]) => {
+  const tree = (files: Readonly<Record<string, string>>) =>
+    new Map(Object.entries(files).map(([path, hash]) => [path, { kind: 'file', hash }]));
+  const before = tree({ 'src/a': '1', 'yarn.lock': '1', 'deps/x': 'old' });
+  const ready = tree({ 'src/a': '1', 'yarn.lock': '2', 'deps/x': 'new', 'deps/y': 'y' });
+  expect(isSetupUndone(before, ready, tree(now))).toBe(isUndone);
+  expect(isSetupUndone(before, before, before), 'one that does nothing').toBe(false);
 });

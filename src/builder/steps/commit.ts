@@ -5,12 +5,14 @@ import { commitOrder } from '../../git/commit.ts';
 import type { CommandIo } from '../../platform/command-io.ts';
 import { openSnapshots } from '../../workspace/snapshots.ts';
 import { buildCommits, unchangedOrders, writeBuildState } from '../build-state.ts';
+import { setUpSince } from '../set-up-paths.ts';
 import type { StepContext } from '../step-context.ts';
 import { removeUntracked, type WorkspaceBefore } from '../untracked-changes.ts';
 import { onCurrentOrder, type StepOptions } from './in-run.ts';
 
 /** Commits the order's files as they were written, whatever the checks did to them. All else that came into being or
- *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it. */
+ *  changed since the attempt began is in no commit: it is put back, so that no later order leans on it; what the setup of the
+ *  project has installed stays. */
 export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVerdict> =>
   onCurrentOrder(options, io, async (place, build, hand) => {
     const { workspace } = place;
@@ -23,7 +25,7 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVe
     const drift = await removeUntracked(
       place,
       { touched: current.touched, written },
-      current.snapshot === null ? undefined : await beganWith(place, current.snapshot),
+      current.snapshot === null ? undefined : await beganWith(place, current.snapshot, written.tree, io),
       head,
       io,
     );
@@ -64,13 +66,27 @@ export const orderCommit = (options: StepOptions, io: CommandIo): Promise<StepVe
     });
   });
 
-/** The workspace at the start of the attempt. */
-async function beganWith(place: StepContext, snapshot: string): Promise<WorkspaceBefore> {
+/** The workspace at the start of the attempt; what a setup has made since is put back as it left it. */
+async function beganWith(
+  place: StepContext,
+  snapshot: string,
+  committed: string,
+  io: CommandIo,
+): Promise<WorkspaceBefore> {
   const snapshots = await openSnapshots({
     workspace: place.workspace,
     dir: place.run.contents,
     inStage: true,
   });
   const { id, tree } = await snapshots.load(snapshot);
-  return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
+  const setUp = await setUpSince(place, snapshots, { began: tree, tree: committed }, io);
+  if (setUp === undefined) return { tree, restore: (only) => snapshots.restore({ id, tree }, only) };
+  const { ready, paths } = setUp;
+  return {
+    tree: new Map([...tree, ...[...ready.tree].filter(([path]) => paths.has(path))]),
+    restore: async (only) => {
+      await snapshots.restore({ id, tree }, (path) => only(path) && !paths.has(path));
+      await snapshots.restore(ready, (path) => only(path) && paths.has(path));
+    },
+  };
 }

@@ -123,6 +123,7 @@ export const keptThreadSchema = once(() =>
 const setupStateSchema = once(() =>
   z.object({
     sha256: z.string().describe('Of the commands and of the lock files of that time'),
+    before: fileName().exactOptional().describe('The workspace before them, the last time'),
     snapshot: fileName().describe('What they left, the last time'),
     first: z
       .object({ before: fileName(), after: fileName() })

@@ -7,7 +7,14 @@ import { commandProblem } from '../../core/policy/commands.ts';
 import { nodeLayout, setupOutputs } from '../../core/records/layout.ts';
 import type { SetupRecord } from '../../core/records/visit.ts';
 import { settingsOfGraph } from '../../core/settings/typing.ts';
-import { changedLocks, isOwnStepText, readyHash, setupAfter, setupFailureClass } from '../../core/setup.ts';
+import {
+  changedLocks,
+  isOwnStepText,
+  isSetupUndone,
+  readyHash,
+  setupAfter,
+  setupFailureClass,
+} from '../../core/setup.ts';
 import { StoreTrouble, WorkspaceError } from '../../platform/files/workspace-error.ts';
 import { removeNow } from '../../platform/files/write.ts';
 import type { Snapshot } from '../../workspace/snapshot.ts';
@@ -53,8 +60,12 @@ async function dueIn({ run, node, kind, state, before, snapshots }: LayerContext
   if (state.setup === undefined) return { ...setup, locks: undefined };
   // An agent that has broken a lock file must be able to fix it.
   if (isAgentType(kind.type) || isOwnStepText(node.settings.tool_command ?? '')) return undefined;
-  if (readyHash(setup.commands, before.tree) === state.setup.sha256) return undefined;
-  const was = await snapshots.load(state.setup.snapshot);
+  const { sha256, snapshot, before: from } = state.setup;
+  const isSame = readyHash(setup.commands, before.tree) === sha256;
+  if (isSame && (before.id === snapshot || from === undefined)) return undefined;
+  const was = await snapshots.load(snapshot);
+  if (isSame && from !== undefined)
+    if (!isSetupUndone((await snapshots.load(from)).tree, was.tree, before.tree)) return undefined;
   return { ...setup, locks: changedLocks(was.tree, before.tree) };
 }
 
