@@ -43,7 +43,8 @@ export async function keepCommand(options: KeepOptions, io: CliIo): Promise<Verb
   const refused = await keep(settings, {
     ...{ cwd: io.cwd, env: io.env, clock: io.clock, log, drain, atOnce },
     ...(io.called === undefined ? {} : { called: io.called }),
-    start: (argv, { cwd, signal }) => startDetached(argv, { cwd, env, signal }),
+    start: (argv, { cwd, signal, asksQueue }) =>
+      startDetached(argv, { cwd, env: asksQueue ? { ...env, FACTORY_DB: settings.db } : env, signal }),
   });
   await metrics?.close();
   return refused ?? 0;

@@ -82,3 +82,16 @@ export async function push(
   );
   return { ...called, remote };
 }
+
+/** The commit of a branch on a remote; `none` where it has no such branch, undefined where git cannot ask it. */
+export async function commitOnRemote(
+  { repo, branch, env, signal }: Pick<Parameters<typeof push>[0], 'repo' | 'branch' | 'env' | 'signal'>,
+  spawn: Spawn,
+): Promise<string | undefined> {
+  const remote = await firstRemoteName(sourceGit(repo, env));
+  if (remote === '') return undefined;
+  const args = ['ls-remote', '--quiet', remote, `refs/heads/${branch}`];
+  const called = await callRemote({ repo, env, ...(signal && { signal }) }, args, spawn);
+  if (!called.ok) return undefined;
+  return /^([0-9a-f]{40,64})\t/.exec(called.stdout)?.[1] ?? 'none';
+}

@@ -19,7 +19,12 @@ export type EngineHost = {
   /** Runs `factory …argv` in the background. */
   readonly start: (
     argv: readonly string[],
-    options: { readonly cwd: string; readonly signal: AbortSignal },
+    options: {
+      readonly cwd: string;
+      readonly signal: AbortSignal;
+      /** It executes no node, and asks the queue that this worker has. */
+      readonly asksQueue: boolean;
+    },
   ) => Promise<DetachedStart>;
 };
 
@@ -40,7 +45,8 @@ export function startEngine(job: Job, step: Start, signal: AbortSignal, host: En
     };
     return { started: Promise.resolve(undefined), end: Promise.resolve(refusedBy(step.verb, 2, problem)) };
   }
-  const starting = host.start(engineWords(job, step, host), { cwd, signal });
+  const asksQueue = job.request.follow !== undefined;
+  const starting = host.start(engineWords(job, step, host), { cwd, signal, asksQueue });
   return {
     started: starting.then(
       (start) => (start.kind === 'begun' ? start.pid : undefined),

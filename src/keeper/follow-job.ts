@@ -2,7 +2,7 @@
 import { thisUser } from '../app/acts.ts';
 import { flagWords } from '../app/typed-command.ts';
 import type { JobQueue } from '../core/contracts/job-queue.ts';
-import { type Refusal, refused } from '../core/diagnostic.ts';
+import type { Refusal } from '../core/diagnostic.ts';
 import type { Job } from '../core/records/job.ts';
 import { withGitHub } from '../github/with-github.ts';
 import type { FollowHost, FollowRequestFlags } from './follow.ts';
@@ -27,12 +27,6 @@ export async function queueFollow(
   flags: FollowRequestFlags,
   host: FollowHost,
 ): Promise<QueuedFollow | Refusal> {
-  if (queue.place !== 'folder')
-    return refused(
-      'follow',
-      'workers do not hand the database to what they start, so that no job can follow a pull request',
-      'call factory follow --look from cron',
-    );
   return withGitHub({ ...host, signal: host.signal() }, async (client) => {
     const record = await openFollow(client, flags, host);
     if ('problems' in record) return record;

@@ -6,6 +6,7 @@ import { type Refusal, refused } from '../core/diagnostic.ts';
 import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
+import { commitOnRemote } from '../git/push.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { failedChecks } from '../github/check-runs.ts';
 import type { GitHub } from '../github/client.ts';
@@ -192,7 +193,7 @@ async function adoptHead(
 async function nextRound(look: Look, record: FollowRecord, pull: PullState): Promise<Ended | Refusal> {
   const { flags } = look;
   const end = (what: Ended['what'], why: string): Ended => ({ record, what, why });
-  const strange = headProblem(record, pull);
+  const strange = await headProblem(look, record, pull);
   if (strange !== undefined) return end(strange.what, strange.why);
   if (pull.mergeable === false)
     return end('person', `its branch conflicts with ${pull.base.ref}: merge it by hand`);
@@ -240,10 +241,18 @@ async function newFailures({ client, name, host }: Look, { head, rounds }: Follo
   return { failed: running ? [] : failed.map((one) => ({ ...one, text: mask(one.text) })), running };
 }
 
-/** Commits of others on the branch. GitHub may show an earlier head of ours for a while. */
-function headProblem(record: FollowRecord, { head }: PullState): Omit<Ended, 'record'> | undefined {
+/** Commits of others on the branch. GitHub may show an earlier head of ours for a while: git knows whether it is that. */
+async function headProblem(
+  { host }: Look,
+  record: FollowRecord,
+  { head }: PullState,
+): Promise<Omit<Ended, 'record'> | undefined> {
   if (head.sha === record.head) return undefined;
-  if (record.rounds.some(({ base }) => base === head.sha))
+  const { source: repo, branch } = record;
+  const { env, spawn } = host;
+  const wasOurs = record.rounds.some(({ base }) => base === head.sha);
+  const is = wasOurs ? await commitOnRemote({ repo, branch, env, signal: host.signal() }, spawn) : head.sha;
+  if (is === undefined || is === record.head)
     return { what: 'sleeps', why: `GitHub does not show the commit ${record.head.slice(0, 12)} yet` };
   return {
     what: 'person',

@@ -206,6 +206,25 @@ test('commits of others are built on once a person adopts them', async () => {
   expect(git(at('origin.git'), 'rev-parse', 'factory/RUN1~1')).toBe(theirs);
 }, 60_000);
 
+test('an earlier head of ours is one that GitHub still shows, or one that someone has gone back to', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, ask } = f;
+  const first = pushed();
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  ask('g.txt');
+  await followed();
+  await worked('RUN1-round-1');
+  await followed();
+  pull.sha = () => first;
+  expect(await followed()).toMatchObject({ code: 75, why: expect.stringContaining('GitHub does not show') });
+  git(at('origin.git'), 'update-ref', 'refs/heads/factory/RUN1', first);
+  expect(await followed()).toMatchObject({
+    code: 1,
+    what: 'person',
+    why: expect.stringContaining('another head'),
+  });
+}, 60_000);
+
 test('answers whose confirmation was lost are not repeated, nor those that stand on other pages', async () => {
   await using f = await followedPull();
   const { github, it, at, pull, followed, worked, ask, ours } = f;
