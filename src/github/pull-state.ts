@@ -31,7 +31,8 @@ export async function pullState(client: GitHub, name: RepositoryName, number: nu
 export type PullText = WrittenText & {
   readonly kind: 'comment' | 'review' | 'thread';
   readonly id: number;
-  /** Of a review: `APPROVED`, `CHANGES_REQUESTED`, …; else empty. */
+  /** Of a review: `APPROVED`, `CHANGES_REQUESTED`, …; in a thread `SUBMITTED`; of both `PENDING` for a draft of the account that asks;
+   *  else empty. */
   readonly state: string;
   /** Of a thread: its file, and the id of its first comment. */
   readonly path: string;
@@ -48,7 +49,7 @@ const pullQuery = `query FactoryPull($owner: String!, $name: String!, $number: I
       reviews(first: 100, after: $reviews) { ${pageQuery} nodes { state ${fields} } }
       reviewThreads(first: 50, after: $threads) {
         ${pageQuery}
-        nodes { isResolved path comments(first: 100) { nodes { ${fields} } } }
+        nodes { isResolved path comments(first: 100) { nodes { state ${fields} } } }
       }
     }
   }
@@ -60,7 +61,7 @@ const answerSchema = once(() => {
   const text = { ...writtenFields(), fullDatabaseId: bigId };
   const thread = z.object({
     ...{ isResolved: z.boolean(), path: z.string() },
-    comments: z.object({ nodes: z.array(z.object(text)) }),
+    comments: z.object({ nodes: z.array(z.object({ ...text, state: z.string() })) }),
   });
   const pullRequest = z.object({
     comments: listPage(z.object(text)),
@@ -96,7 +97,7 @@ export async function pullTexts(
     for (const { isResolved, path, comments: of } of reviewThreads.nodes) {
       const thread = of.nodes[0]?.fullDatabaseId ?? 0;
       for (const { fullDatabaseId: id, ...text } of of.nodes)
-        add({ ...text, state: '', id, kind: 'thread', isResolved, path, thread });
+        add({ ...text, id, kind: 'thread', isResolved, path, thread });
     }
     const pages = { comments, reviews, threads: reviewThreads };
     more = Object.values(pages).some(({ pageInfo: page }) => page.hasNextPage);

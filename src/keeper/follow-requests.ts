@@ -17,6 +17,9 @@ export const isAnsweredIn = async (
   access: WriteAccess,
 ): Promise<boolean> => (await markedText(texts, answerMark(request), access)) !== undefined;
 
+/** Of reviews and their comments: a pending one is a draft. */
+const noRequests: readonly string[] = ['APPROVED', 'DISMISSED', 'PENDING'];
+
 /** What people with write access ask for, and the bots in `trust`, without an answer. Approvals and resolved threads ask for
  *  nothing. */
 export async function newRequests(
@@ -28,7 +31,7 @@ export async function newRequests(
   const requests: FollowRequest[] = [];
   for (const one of texts) {
     const { kind, id, url, author, createdAt: at, path, thread } = one;
-    if (one.isMinimized || one.isResolved || ['APPROVED', 'DISMISSED'].includes(one.state)) continue;
+    if (one.isMinimized || one.isResolved || noRequests.includes(one.state)) continue;
     if (hasMark(one.body) || known.some((other) => other.kind === kind && other.id === id)) continue;
     if (!(isByTrustedBot(one, trust) || (await isByWriters(one, access)))) continue;
     // A comment without an end may hide what follows.

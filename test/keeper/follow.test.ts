@@ -28,9 +28,11 @@ test('comments of people with access become one round, whose commit is pushed, a
   pull.reviews = [
     { ...comment(5, 'ada', 'Looks good.'), state: 'APPROVED' },
     { ...comment(6, 'ada', 'One thing is missing.'), state: 'CHANGES_REQUESTED' },
+    { ...comment(7, 'ada', 'Not sent yet.'), state: 'PENDING' },
   ];
   pull.threads = [
     { isResolved: true, path: 'f.txt', comments: [comment(10, 'ada', 'Old news.')] },
+    { isResolved: false, path: 'f.txt', comments: [comment(9, 'ada', 'A draft.', { state: 'PENDING' })] },
     {
       isResolved: false,
       path: 'f.txt',
@@ -75,7 +77,7 @@ test('comments of people with access become one round, whose commit is pushed, a
     markOf('answer', 'review-6'),
     markOf('answer', 'thread-12'),
   ]);
-  expect(pull.threads[1]?.comments.at(-1)?.body).toContain(`Built as of ${pushed()} by run \`RUN1-round-1\``);
+  expect(pull.threads[2]?.comments.at(-1)?.body).toContain(`Built as of ${pushed()} by run \`RUN1-round-1\``);
   expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for' });
   expect(ours()).toHaveLength(3);
 

@@ -60,7 +60,7 @@ export type FakePull = {
   mergeable?: boolean | null;
   comments?: FakeComment[];
   reviews?: (FakeComment & { state: string })[];
-  threads?: { isResolved: boolean; path: string; comments: FakeComment[] }[];
+  threads?: { isResolved: boolean; path: string; comments: (FakeComment & { state?: string })[] }[];
   /** Of its head. */
   checks?: FakeCheck[];
 };
@@ -481,7 +481,13 @@ function pullNode(
     ),
     reviewThreads: page(
       threads.map(({ isResolved, path, comments: of }) => ({
-        ...{ isResolved, path, comments: { nodes: of.slice(0, 100).map(text) } },
+        ...{
+          isResolved,
+          path,
+          comments: {
+            nodes: of.slice(0, 100).map((one) => ({ state: one.state ?? 'SUBMITTED', ...text(one) })),
+          },
+        },
       })),
       after['threads'],
       50,
