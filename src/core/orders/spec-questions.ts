@@ -82,7 +82,7 @@ export const questionsText = (questions: readonly SpecQuestion[], problem?: stri
       `   proposal: ${proposal}`,
     ]),
     '',
-    'An empty answer takes all proposals. "2: other words" answers one of them, on a line for each.',
+    'An empty answer takes all proposals. "2: other words" answers one of them; several: a line each, or "1: words; 2: words".',
   ].join('\n');
 
 /** An answer to a question; `text` is undefined where the proposal was taken. */
@@ -98,7 +98,8 @@ export function specAnswersIn(
 ): { readonly answers: readonly SpecAnswer[] } | { readonly problem: string } {
   const given = new Map<number, string>();
   let current: number | undefined;
-  for (const one of text.split(/\r?\n/)) {
+  // A terminal takes a single line.
+  for (const one of text.replaceAll(/;\s*(?=\d+\s*:(?!\d))/g, '\n').split(/\r?\n/)) {
     if (one.trim() === '') continue;
     const [, number, words = ''] = numberOfQuestion.exec(one) ?? [];
     if (number !== undefined) {
@@ -116,14 +117,26 @@ export function specAnswersIn(
       };
     else given.set(current, `${given.get(current)} ${one}`);
   }
-  const empty = [...given].find(([, words]) => oneLine(words) === '');
-  if (empty !== undefined)
-    return { problem: `Question ${empty[0]} has no words: leave it out to take the proposal.` };
+  const problem = unclearIn(given, questions.length);
+  if (problem !== undefined) return { problem };
   return {
     answers: questions.map((_, at) => ({
       text: given.has(at + 1) ? oneLine(given.get(at + 1) ?? '') : undefined,
     })),
   };
+}
+
+/** What keeps answers from being taken: two that may have run into each other, or one without words. */
+function unclearIn(given: ReadonlyMap<number, string>, count: number): string | undefined {
+  const next = [...given.values()]
+    .map((words) => Number(/\s(\d+):(?=\s)/.exec(words)?.[1]))
+    .find((number) => number >= 1 && number <= count && !given.has(number));
+  if (next !== undefined)
+    return `If "${next}:" begins another answer, put a semicolon or a new line before it.`;
+  const empty = [...given].find(([, words]) => oneLine(words) === '');
+  return empty === undefined
+    ? undefined
+    : `Question ${empty[0]} has no words: leave it out to take the proposal.`;
 }
 
 /** Questions that a person has answered. */

@@ -81,6 +81,11 @@ test.for([
   ['one', '2: other  words', [undefined, 'other words', undefined]],
   ['several, in any order and form', '3) c\n 1. a', ['a', undefined, 'c']],
   ['several lines', '1: first\nand more\n2: b', ['first and more', 'b', undefined]],
+  [
+    'several on one line, as a terminal takes it',
+    '1: fast; or slow; 3: by time',
+    ['fast; or slow', undefined, 'by time'],
+  ],
   ['without a blank', '2:other', [undefined, 'other', undefined]],
   [
     'a number in an answer',
@@ -98,6 +103,7 @@ test.for([
   ['1: x\n1: y', 'answered twice'],
   ['other words', 'names no question'],
   ['2:', 'has no words'],
+  ['1: fast, 2: by time', 'If "2:" begins another answer'],
 ] as const)('an answer that cannot be read says why: %j', ([text, why]) => {
   expect(specAnswersIn(text, three)).toEqual({ problem: expect.stringContaining(why) });
 });
