@@ -4,6 +4,7 @@ import type { Checkpoint } from '../core/records/checkpoint.ts';
 import { inWorkspace, layout } from '../core/records/layout.ts';
 import { isSnapshotName, momentText, parsePoint } from '../core/records/names.ts';
 import type { RunRecord } from '../core/records/visit.ts';
+import { workBegan } from '../core/setup.ts';
 import { findMoment } from '../run/moment.ts';
 import { diff } from '../workspace/diff.ts';
 import type { Sides } from '../workspace/patch.ts';
@@ -53,7 +54,9 @@ export function findMoments(
   const first = at ?? from;
   const last = at ?? to;
   const start =
-    first === undefined ? beginningOf(records) : moment(at ? 'at' : 'from', first, at !== undefined);
+    first === undefined
+      ? beginningOf(records, checkpoint)
+      : moment(at ? 'at' : 'from', first, at !== undefined);
   if (start === undefined) return refused('run-files', `run ${runId} has no record of its beginning`);
   if ('problems' in start) return start;
   const end = last === undefined ? latestOf(checkpoint) : moment(at ? 'at' : 'to', last, false);
@@ -61,11 +64,12 @@ export function findMoments(
   return 'problems' in end ? end : { from: start, to: end };
 }
 
-function beginningOf(records: readonly RunRecord[]): NamedMoment | undefined {
-  const [first] = records;
-  return first?.type === 'Start'
-    ? { words: 'as it began', snapshot: first.snapshot, line: first.seq }
-    : undefined;
+/** What a setup has installed before all else is no change of the run. */
+function beginningOf([first]: readonly RunRecord[], checkpoint: Checkpoint): NamedMoment | undefined {
+  if (first?.type !== 'Start') return undefined;
+  const snapshot = workBegan(first.snapshot, checkpoint);
+  const words = snapshot === first.snapshot ? 'as it began' : 'as its setup left it';
+  return { words, snapshot, line: first.seq };
 }
 
 const latestOf = ({ snapshot }: Checkpoint): NamedMoment | undefined =>

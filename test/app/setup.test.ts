@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { sha256 } from '../../src/core/sha256.ts';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { house } from '../support/house.ts';
+import type { Flags } from '../support/verb.ts';
 
 const run = '.factory/runs/r1';
 const options = { runId: 'r1', workdir: 'w', agent: 'fake' };
@@ -46,6 +47,12 @@ test('setup runs before the first node, and again when a lock file has changed; 
   expect(shown.out).toMatch(/commands +setup: sh install\.sh\n +grep two/);
   const verified = await it.verb(['verify', 'r1']);
   expect(verified.code, verified.out).toBe(0);
+  const changed = async (flags: Flags) =>
+    (await it.verb(['diff', 'r1'], { names: true, ...flags })).out.match(/\S+$/gm);
+  // The second setup has installed another version.
+  expect(await changed({})).toEqual(['deps/installed', 'factory.json', 'yarn.lock']);
+  expect(await changed({ to: 'a' })).toBeNull();
+  expect(await changed({ from: 'start', to: 'a' })).toEqual(['deps', 'deps/installed']);
 });
 
 test('a failing setup ends the run as a wrong configuration; with accepted changes a resume uses the mended one', async () => {
