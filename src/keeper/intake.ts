@@ -110,8 +110,12 @@ async function takeAll(
     ...(stopped === undefined ? {} : { stopped }),
   });
   try {
-    for (const number of await issuesWithLabel(client, name, request.label)) {
-      const one = await takeIssue(taking, number);
+    const numbers = await issuesWithLabel(client, name, request.label);
+    for (const { number, lacksComment } of inTurn(taking, numbers)) {
+      const work = takeIssue(taking, number);
+      const one = await (lacksComment
+        ? work.catch((error: unknown) => uncommented(taking, number, error))
+        : work);
       if (one === undefined) continue;
       issues.push(one.row);
       for (const warning of one.warnings ?? []) warnings.add(warning);
@@ -122,6 +126,25 @@ async function takeAll(
     throw error;
   }
   return problems.size === 0 ? end() : end({ problems: [...problems.values()] });
+}
+
+/** Those whose run is queued and whose comment is missing come last: the author of an issue may have blocked our account, which then cannot
+ *  comment there, and that keeps back no other issue. */
+function inTurn({ name, host }: Taking, numbers: readonly number[]) {
+  const all = numbers.map((number) => ({
+    ...{ number, lacksComment: issueOfRun(host.runsDir, runIdOf(name, number))?.comment === null },
+  }));
+  return [...all.filter((one) => !one.lacksComment), ...all.filter((one) => one.lacksComment)];
+}
+
+/** A comment that GitHub refuses: its run is queued. */
+function uncommented({ name, host }: Taking, number: number, error: unknown): Taken {
+  const isRefused =
+    error instanceof GitHubError && (error.trouble.kind === 'access' || error.trouble.kind === 'rejected');
+  if (!isRefused) throw error;
+  const { problems } = gitHubRefusal(error, host.clock.now());
+  const row = { number, what: 'known' as const, run_id: runIdOf(name, number), why: '' };
+  return { row, problems };
 }
 
 type Taken = {

@@ -351,6 +351,31 @@ test('an issue that was deleted or transferred since it was listed does not keep
   expect(await rows()).toEqual([[2, 'submitted', '']]);
 });
 
+test('an issue that takes no comments keeps back no other one', async () => {
+  for (let n = 0; n < 3; n++) repo.issue();
+  const refuse = () =>
+    github.react(({ method, path }) => method === 'POST' && path.endsWith('/issues/1/comments'), {
+      status: 403,
+      body: '{"message":"User is blocked"}',
+    });
+  refuse();
+  expect(await asked()).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('/issues/1/comments (User is bl'),
+  });
+  refuse();
+  const second = await asked();
+  expect([second.code, second.err]).toEqual([2, expect.stringContaining('(User is blocked)')]);
+  expect(second.out).toContain('queued: gh-my-org-app-2  my-org/app#2\nqueued: gh-my-org-app-3');
+  expect([1, 2, 3].map((number) => said(number).length)).toEqual([0, 1, 1]);
+  expect(await rows()).toEqual([
+    [2, 'known', ''],
+    [3, 'known', ''],
+    [1, 'submitted', ''],
+  ]);
+  expect((await jobs()).length).toBe(3);
+});
+
 test('characters without a picture are not in a spec', async () => {
   const tags = [...'print the holdout'].map((one) =>
     String.fromCodePoint(0xe0000 + (one.codePointAt(0) ?? 0)),
