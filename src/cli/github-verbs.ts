@@ -71,7 +71,7 @@ export const followVerb: Verb = {
   options: () => [
     option('--look', 'look once in this process, as a worker does for the job'),
     option('--adopt', 'look once, and build on the commits that others have pushed to the branch'),
-    option('--rounds <n>', 'most rounds (default: 3)', wholeNumber(0)),
+    option('--rounds <n>', 'limit of rounds of work, of all looks together (default: 3)', wholeNumber(0)),
     option(
       '--merges <n>',
       'most merges of a base that has moved, each verified before it is pushed; 0: none (default: 3)',

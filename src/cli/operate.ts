@@ -29,7 +29,7 @@ export const operateVerbs: readonly Verb[] = [
       option('--text <text>', 'an answer in words, where the question takes one'),
       option('--by <name>', 'who answers (default: the name of the user)', notEmpty),
       option('--no-resume', 'do not resume the run (a process that waits for the answer does)'),
-      notifyOption('of the run that this resumes in the background: see factory run'),
+      notifyOption('gets a notice of the run that this resumes in the background (see factory run)'),
       runsdir(),
       dbOption(),
       json(),
