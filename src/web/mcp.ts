@@ -1,5 +1,6 @@
 /** `factory mcp`: a server of the Model Context Protocol on standard input and output, over the HTTP API without a port. */
 import type { Readable, Writable } from 'node:stream';
+import { nextTurn } from '../platform/turns.ts';
 import type { ClientOptions } from './client.ts';
 import {
   CallToolRequestSchema,
@@ -26,9 +27,12 @@ export async function serveModels(
   const { version, allowActs, signal, report } = about;
   const server = new Server({ name: 'factory', version }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...modelTools(allowActs)] }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => ({
-    ...(await callTool(params.name, params.arguments ?? {}, allowActs, client)),
-  }));
+  const underWay = new Set<Promise<unknown>>();
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const called = callTool(params.name, params.arguments ?? {}, allowActs, client);
+    underWay.add(called);
+    return { ...(await called.finally(() => underWay.delete(called))) };
+  });
   server.onerror = ({ message }) => report(message.slice(0, 500));
   // Each answer that the client does not read yet is one more listener.
   streams.output.setMaxListeners(0);
@@ -42,5 +46,11 @@ export async function serveModels(
   });
   await server.connect(transport);
   await closed;
+  // An act is not cut off, and what was asked before the end of the input is answered. The library handles a request, and sends its
+  // answer, in later turns.
+  do {
+    await Promise.allSettled(underWay);
+    await nextTurn();
+  } while (underWay.size > 0 && !signal.aborted);
   await server.close();
 }

@@ -123,6 +123,24 @@ test('a reason is marked as data: it may quote a question that a model wrote', a
   });
 });
 
+test('what was asked before the end of the input is answered', async () => {
+  const pipes = new Pipes();
+  const streams = () => ({ input: pipes.input, output: pipes.output });
+  const answers: JSONRPCMessage[] = [];
+  pipes.onmessage = (message) => void answers.push(message);
+  await pipes.start();
+  for (const [id, name] of ['server', 'runs'].entries())
+    await pipes.send({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name, arguments: {} },
+    });
+  pipes.input.end();
+  expect((await call(['mcp'], {}, { cwd: top, env, streams })).code).toBe(0);
+  expect(answers.map((one) => 'id' in one && one.id).toSorted()).toEqual([0, 1]);
+});
+
 test('a message that is no JSON is reported on standard error, and the session continues', async () => {
   const pipes = new Pipes();
   const streams = () => ({ input: pipes.input, output: pipes.output });
