@@ -1,32 +1,19 @@
 /** Whole runs with the real agent programs, through the built command line, against model servers of ours
  *  (`npm run test:system`): in our sandbox and without it, paid for, cut, recorded and replayed. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { noBwrap } from '../platform/sandbox/machine.ts';
-import { cli, home } from '../support/cli.ts';
+import { cli } from '../support/cli.ts';
 import { type Name, realProgram, type Step, startDesk } from '../support/real-programs.ts';
+import { detached, workPipeline as graph, type Rung, realRun, rungs } from '../support/real-run.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
 
-const rungs = noBwrap === undefined ? (['bwrap', 'none'] as const) : (['none'] as const);
-type Word = (typeof rungs)[number];
-
-const graph = (attributes: string) => `digraph g {
-  park_after="2s"
-  start [shape=Mdiamond] exit [shape=Msquare]
-  a [prompt="Do it", max_retries=0, ${attributes}]
-  t [shape=parallelogram, tool_command="cat made.txt"]
-  start -> a
-  a -> t [condition="outcome=success"]
-  t -> exit [condition="outcome=success"]
-}`;
-
 /** Whom else runs are tried as: to anybody but root a sandbox, and another one in it, are made in another way. */
 const nobody = 64999;
-const mayBeNobody = (name: Name, sandbox: Word): boolean => {
+const mayBeNobody = (name: Name, sandbox: Rung): boolean => {
   if (process.getuid?.() !== 0) return false;
   // Codex has a separate folder in /tmp, whatever TMPDIR says; not every machine lets everybody write there.
   const tried = `const { accessSync } = require('node:fs');
@@ -37,73 +24,15 @@ const mayBeNobody = (name: Name, sandbox: Word): boolean => {
   return spawnSync(process.execPath, ['-e', tried, ...files], as).status === 0;
 };
 
-/** A project, its user's home around it, and one of the programs on PATH. */
-async function rig(
+const rig = async (
   name: Name,
-  sandbox: Word,
+  sandbox: Rung,
   steps: readonly Step[],
-  {
-    pipeline = graph,
-    files = {},
-    uid,
-  }: {
-    readonly pipeline?: (attributes: string) => string;
-    readonly files?: Readonly<Record<string, string>>;
-    readonly uid?: number | undefined;
-  } = {},
-) {
-  const { path } = realProgram(name);
-  const desk = await startDesk(name, steps);
-  const it = await home({
-    'p.dot': pipeline(desk.attributes),
-    'w/README.md': 'read me\n',
-    'w/scripts/scenarios/judge.sh': 'the-judge\n',
-    'outside.txt': 'the-outside\n',
-    'tmp/x': '',
-    ...desk.files,
-    ...files,
-  });
-  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${uid}`, it.path]);
-  const as = uid === undefined ? {} : { uid };
-  const env = {
-    ...desk.env,
-    PATH: [dirname(path), process.env['PATH'] ?? ''].join(delimiter),
-    FACTORY_SANDBOX: sandbox,
-    // Not everywhere may everybody write to the system's.
-    TMPDIR: join(it.path, 'tmp'),
-    NODE_EXTRA_CA_CERTS: '',
-  };
-  return {
-    ...it,
-    desk,
-    env,
-    run: (options: Parameters<typeof it.factory>[1] = {}) =>
-      it.factory(['run', 'p.dot', '--run-id', 'r1', '--workdir', 'w'], { ...options, ...as, env }),
-    status: () => it.json('.factory/runs/r1/a/status.json'),
-    /** Command lines of the processes that have this home in their environment. */
-    left: () => processesOf(it.path),
-    async [Symbol.asyncDispose]() {
-      await desk[Symbol.asyncDispose]();
-      await it[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function processesOf(path: string): readonly string[] {
-  return readdirSync('/proc')
-    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-        return environment.includes(path) ? [readFileSync(`/proc/${pid}/cmdline`, 'latin1')] : [];
-      } catch {
-        return [];
-      }
-    });
-}
+  options?: Parameters<typeof realRun>[3],
+) => realRun(await startDesk(name, steps), realProgram(name).path, sandbox, options);
 
 /** A run with all that an agent does in it, and its replay once the program and the server are gone. */
-async function works(name: Name, sandbox: Word, uid?: number): Promise<void> {
+async function works(name: Name, sandbox: Rung, uid?: number): Promise<void> {
   await using it = await rig(
     name,
     sandbox,
@@ -235,7 +164,7 @@ const usersOwn: Readonly<Record<Name, string>> = {
 };
 
 /** Two nodes share a conversation; the engine is killed in the turn of the second, and the run is resumed. */
-async function continues(name: Name, sandbox: Word): Promise<void> {
+async function continues(name: Name, sandbox: Rung): Promise<void> {
   const own = { [usersOwn[name]]: 'of the user\n' };
   await using it = await rig(
     name,
@@ -295,11 +224,7 @@ async function continues(name: Name, sandbox: Word): Promise<void> {
   expect(sessions()).toEqual([usersOwn[name]]);
 }
 
-const detached = {
-  run: '(setsid sh -c "sleep 3001" > /dev/null 2>&1 < /dev/null &); sleep 0.2; printf made > made.txt',
-};
-
-async function interrupted(name: 'codex' | 'claude', sandbox: (typeof rungs)[number]) {
+async function interrupted(name: 'codex' | 'claude', sandbox: Rung) {
   const begun: string[] = [];
   /** Acts once the model has been asked `asked` times: everything is started then. */
   const once = (it: Awaited<ReturnType<typeof rig>>, asked: number, act: () => void) => (line: string) => {

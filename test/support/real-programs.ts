@@ -1,20 +1,25 @@
 /** The real agent programs, and a model server for each that speaks its API. They run if the user names them
- *  (FACTORY_REAL_CODEX, FACTORY_TEST_CLAUDE) or, under `npm run test:system`, where they are on PATH. */
+ *  (by a variable for each) or, under `npm run test:system`, where they are on PATH. */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type MessageReaction, startMessagesServer } from './messages-server.ts';
 import { type Reaction, startModelServer } from './model-server.ts';
 
 export type Name = 'codex' | 'claude';
+/** Those that speak the Agent Client Protocol. */
+export type AcpName = 'gemini' | 'opencode' | 'codex-acp';
 
-const variables: Readonly<Record<Name, string>> = {
+const variables: Readonly<Record<Name | AcpName, string>> = {
   codex: 'FACTORY_REAL_CODEX',
   claude: 'FACTORY_TEST_CLAUDE',
+  gemini: 'FACTORY_TEST_GEMINI',
+  opencode: 'FACTORY_TEST_OPENCODE',
+  'codex-acp': 'FACTORY_TEST_CODEX_ACP',
 };
 
 /** The absolute path of the program; or why its tests are skipped, for the list of tests. */
 export function realProgram(
-  name: Name,
+  name: Name | AcpName,
 ): { readonly path: string; readonly skipped: '' } | { readonly path: ''; readonly skipped: string } {
   const named = process.env[variables[name]] ?? '';
   const folders =
@@ -70,12 +75,15 @@ export interface Desk extends AsyncDisposable {
   counted(): Counted;
 }
 
-const key = 'sk-mock-12345678';
+export const key = 'sk-mock-12345678';
 const usual: Tokens = { input: 11, output: 7 };
+
+export const stepOf = (steps: readonly Step[], n: number): Step =>
+  steps[Math.min(n, steps.length - 1)] ?? { status: 500 };
 
 /** Starts a server that takes the steps in order, and the last one again and again. */
 export async function startDesk(name: Name, steps: readonly Step[]): Promise<Desk> {
-  const stepAt = (n: number): Step => steps[Math.min(n, steps.length - 1)] ?? { status: 500 };
+  const stepAt = (n: number) => stepOf(steps, n);
   const counted = (requests: number): Counted =>
     Array.from({ length: requests }, (_, n) => stepAt(n))
       .filter((step) => 'run' in step || 'write' in step || 'answer' in step || 'prose' in step)
@@ -111,17 +119,7 @@ export async function startDesk(name: Name, steps: readonly Step[]): Promise<Des
   const server = await startModelServer((_, index) => reactionOf(stepAt(index)));
   return {
     env: { MOCK_KEY: key, FACTORY_MODEL: 'gpt-5.2' },
-    files: {
-      '.codex/config.toml': `model_provider = "mock"
-[model_providers.mock]
-name = "mock"
-base_url = "${server.url}"
-env_key = "MOCK_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-`,
-    },
+    files: { '.codex/config.toml': codexConfig(server.url) },
     attributes: 'agent=codex, codex.env_keys=MOCK_KEY',
     bodies: () => server.requests.map(({ body }) => JSON.stringify(body)),
     counted: () => counted(server.requests.length),
@@ -129,7 +127,19 @@ stream_max_retries = 0
   };
 }
 
-function reactionOf(step: Step): Reaction {
+/** The settings of a codex that asks this server. */
+export const codexConfig = (url: string) => `model_provider = "mock"
+[model_providers.mock]
+name = "mock"
+base_url = "${url}"
+env_key = "MOCK_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`;
+
+/** The reaction over the API of codex. */
+export function reactionOf(step: Step): Reaction {
   const { input, output, cached = 0 } = step.tokens ?? usual;
   const usage = {
     input_tokens: input,
