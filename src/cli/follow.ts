@@ -22,8 +22,8 @@ export async function followCommand(
   options: FollowCommandOptions,
   io: CliIo,
 ): Promise<VerbResult> {
-  const { repo, rounds = 3, merges = 3, trust = [], look, adopt, ...submit } = options;
-  const flags = { target, repo, rounds, merges, trust, adopt, submit: submitRequestOf([], submit) };
+  const { look, adopt } = options;
+  const flags = requestFlags(target, options);
   if (look !== true && adopt !== true) return queued(flags, options, io);
   const done = await withQueue(options, io, (queue, runsDir) =>
     followOnce(queue, flags, { ...io, runsDir, send: realSend }),
@@ -33,17 +33,25 @@ export async function followCommand(
   return exits[done.what];
 }
 
+function requestFlags(
+  target: string,
+  { repo, rounds = 3, merges = 3, trust = [], adopt, ...submit }: FollowCommandOptions,
+): FollowRequestFlags {
+  return { target, repo, rounds, merges, trust, adopt, submit: submitRequestOf([], submit) };
+}
+
 async function queued(
   flags: FollowRequestFlags,
   options: FollowCommandOptions,
   io: CliIo,
 ): Promise<VerbResult> {
   const done = await withQueue(options, io, (queue, runsDir) =>
-    queueFollow(queue, flags, { ...io, runsDir, send: realSend }),
+    queueFollow(queue, flags, { ...io, runsDir, send: realSend }, requestFlags(flags.target, {})),
   );
   if ('problems' in done) return done;
-  const { job, repo, number, already } = done;
-  const line = `${already ? 'in the queue already' : 'queued'}: ${job}  follow ${repo}#${number}\n`;
+  const { job, repo, number, already, changed } = done;
+  const what = changed ? 'in the queue, with these flags now' : already ? 'in the queue already' : 'queued';
+  const line = `${what}: ${job}  follow ${repo}#${number}\n`;
   io.out(options.json === true ? `${JSON.stringify(done, null, 2)}\n` : line);
   return 0;
 }

@@ -123,6 +123,19 @@ test('it is a job of the queue, once for a run, whose words look at the pull req
     'in the queue already: follow-RUN1  follow my-org/app#7\n',
   );
   expect((await jobs((queue) => queue.get('follow-RUN1')))?.state).toBe('waiting');
+  // Other flags replace those of the job, and a command without flags keeps them.
+  await jobs((queue) => queue.change('follow-RUN1', { target: 'held' }));
+  expect((await it.called(['follow', 'RUN1'], { ...flags, rounds: 5 })).out).toBe(
+    'in the queue, with these flags now: follow-RUN1  follow my-org/app#7\n',
+  );
+  expect((await it.called(['follow', 'RUN1'], { repo: 'my-org/app' })).out).toContain(
+    'in the queue already: ',
+  );
+  const now = await jobs((queue) => queue.get('follow-RUN1'));
+  expect([now?.state, now?.job.request.follow]).toEqual([
+    'waiting',
+    expect.arrayContaining(['--rounds=5', '--max-tokens=1000']),
+  ]);
 }, 60_000);
 
 test('a round that fails is answered with that, and nothing is pushed', async () => {
