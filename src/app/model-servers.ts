@@ -93,6 +93,33 @@ export function runProviderOf(
   return named(env['FACTORY_PROVIDER'], 'FACTORY_PROVIDER') ?? given.provider;
 }
 
+/** What a verb with a default model is given of its agent. */
+export type ModelChoice = {
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly agent_script?: string | undefined;
+};
+
+/** The model for verbs that record one before the run: of a provider without a named model its first, `otherwise` of other agents and
+ *  of openai. Undefined where a provider has no list: the start refuses the run. */
+export function modelFor(
+  { model, provider, agent, agent_script }: ModelChoice,
+  otherwise: string,
+  { workdir, env }: { readonly workdir: string; readonly env: Environment },
+): string | undefined {
+  const word = (text: string | undefined) => text?.trim() || undefined;
+  const named = word(model) ?? word(env['FACTORY_MODEL']);
+  if (named !== undefined) return named;
+  const ofOpenai = word(env['OPENAI_MODEL']) ?? otherwise;
+  const by = word(agent) ?? (provider === undefined ? word(env['FACTORY_AGENT']) : undefined);
+  const given = modelServersFor(workdir, env);
+  if (agent_script !== undefined || (by !== undefined && by !== 'openai') || 'problems' in given)
+    return ofOpenai;
+  const { name = 'openai' } = runProviderOf(undefined, { provider }, given, env) ?? {};
+  return name === 'openai' ? ofOpenai : given.servers.get(name)?.models?.[0];
+}
+
 const readIfThere = (file: string, owner: 'user' | 'project') =>
   isThere(file) ? readProjectFile(file, owner) : undefined;
 

@@ -1,5 +1,5 @@
 /** The file `factory.json`: of a project, and of the user. */
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type * as z from 'zod';
 import type { Environment } from '../core/contracts/process.ts';
@@ -32,15 +32,23 @@ export function userFileOf(env: Environment): string | undefined {
 export function projectFileOf(folder: string): string | undefined {
   const start = resolve(folder);
   if (isWithin(join(packageRoot(), 'pipelines'), start)) return undefined;
-  const owner = statSync(start, { throwIfNoEntry: false })?.uid;
+  const owner = statsOf(start)?.uid;
   for (let at = start; ; at = dirname(at)) {
-    const is = statSync(at, { throwIfNoEntry: false });
+    const is = statsOf(at);
     const isShared = is === undefined || is.uid !== owner || (is.mode & 0o002) !== 0;
     if (isShared && at !== start) return undefined;
     const file = join(at, projectName);
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return file;
-    if (statSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined || dirname(at) === at)
-      return undefined;
+    if (statsOf(file)?.isFile() === true) return file;
+    if (statsOf(join(at, '.git')) !== undefined || dirname(at) === at) return undefined;
+  }
+}
+
+/** Undefined where nothing can be seen there: also below a file. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /** `factory order run` and `factory order run-all`: work orders onto a branch of a repository. */
 import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { modelFor } from '../app/model-servers.ts';
 import type { OrderResult } from '../app/orders/land.ts';
 import { withRepositoryLock } from '../app/orders/lock.ts';
 import { resumeOrder, runOrder } from '../app/orders/run-order.ts';
@@ -42,6 +43,7 @@ export type OrderRunOptions = ViewOptions &
     readonly python?: string;
     readonly agent?: string;
     readonly agent_script?: string;
+    readonly provider?: string;
     readonly json?: boolean;
   };
 
@@ -171,7 +173,7 @@ function settingsOf(
   const usual = place('artifacts');
   // In the repository itself the usual place would make its tree dirty.
   const artifacts = isWithin(realOrSame(repo), usual) ? join(runsDir, '..', 'artifacts') : usual;
-  const model = options.llmModel ?? options.model ?? (io.env['FACTORY_MODEL'] || io.env['OPENAI_MODEL']);
+  const choice = { ...options, model: options.llmModel ?? options.model };
   return {
     runsDir,
     artifacts: named === undefined ? artifacts : place(named),
@@ -182,7 +184,8 @@ function settingsOf(
     commit: options.commitHash,
     push: options.push,
     allowExempt: options.allowVerifyExempt === true,
-    model: model || defaultModel,
+    model: modelFor(choice, defaultModel, { workdir: repo, env: io.env }) ?? '',
+    provider: options.provider,
     temperature: options.llmTemperature,
     maxAttempts: options.maxAttempts,
     timeoutSeconds: options.timeoutSeconds,

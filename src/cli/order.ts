@@ -40,7 +40,11 @@ export const orderOptions = () => [
   option('--out <dir>', 'also copy the artifacts to this directory outside the repository', notEmpty),
   runsdir(),
   option('--max-attempts <n>', 'attempts per work order', whole).default(5),
-  option('--llm-model <name>', `model to use (default: ${defaultModel})`, notEmpty),
+  option(
+    '--llm-model <name>',
+    `model to use (default: ${defaultModel}, of another provider its first)`,
+    notEmpty,
+  ),
   option('--model <name>', 'same as --llm-model', notEmpty),
   option('--llm-temperature <n>', 'sampling temperature (default: not sent)', temperature),
   option('--timeout-seconds <n>', 'time limit of each command and model call', number).default(600),
@@ -53,6 +57,7 @@ export const orderOptions = () => [
   option('--python <path>', 'ignored, for compatibility'),
   settingOption('agent'),
   settingOption('agent_script'),
+  settingOption('provider'),
   json(),
   ...logOptions('print only the result and errors'),
 ];

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readInputText } from '../app/input-text.ts';
+import { modelFor } from '../app/model-servers.ts';
 import { mainFileOf } from '../app/spec-folder.ts';
 import type { Bounds } from '../app/types.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
@@ -33,6 +34,7 @@ export type CompileOptions = ViewOptions &
     readonly maxAttempts?: string;
     readonly agent?: string;
     readonly agent_script?: string;
+    readonly provider?: string;
     readonly runsdir?: string;
     readonly runId?: string;
     readonly json?: boolean;
@@ -81,9 +83,8 @@ export async function requestOf(
   const at = options.artifactsDir || io.env['ARTIFACTS_DIR'] || 'artifacts';
   const artifacts = await artifactsRoot(resolve(io.cwd, at));
   if ('problem' in artifacts) return refusedPlan(refusedByFiles, artifacts.problem);
-  const model =
-    [options.model, io.env['FACTORY_MODEL'], io.env['OPENAI_MODEL']].find((name) => name?.trim())?.trim() ??
-    compileDefaults.model;
+  const workdir = options.repo === undefined ? io.cwd : resolve(io.cwd, options.repo);
+  const model = modelFor(options, compileDefaults.model, { workdir, env: io.env }) ?? '';
   const request: PlanRequest = {
     schema_version: 1,
     artifacts: artifacts.root,

@@ -77,7 +77,8 @@ async function start(
   };
   const flags = {
     ...flagsOf(options, vars, request.repo ?? undefined),
-    model: request.model,
+    // Without one the start says that the provider has none.
+    ...(request.model === '' ? {} : { model: request.model }),
     effort: request.effort,
     keep: { [planRequestFile]: `${JSON.stringify(request, null, 2)}\n` },
     exclude: [request.artifacts],
@@ -98,6 +99,7 @@ const flagsOf = (
   acceptChanges: false,
   ...(workdir === undefined ? {} : { workdir }),
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.provider === undefined ? {} : { provider: options.provider }),
   ...(options.agent_script === undefined ? {} : { agent_script: options.agent_script }),
 });
 

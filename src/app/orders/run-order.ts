@@ -113,10 +113,12 @@ async function begin(
     redo: true,
     exclude: [settings.artifacts],
     command_timeout: request.timeout_seconds * 1000,
-    model: request.model,
+    // Without one the start says that the provider has none.
+    ...(request.model === '' ? {} : { model: request.model }),
     ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
     keep: { [requestFile]: `${JSON.stringify(request, null, 2)}\n` },
     ...(settings.agent === undefined ? {} : { agent: settings.agent }),
+    ...(settings.provider === undefined ? {} : { provider: settings.provider }),
     ...(settings.script === undefined ? {} : { agent_script: settings.script }),
   };
   const place = { runsDir: settings.runsDir, runId: request.run_id };

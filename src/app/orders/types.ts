@@ -25,12 +25,14 @@ export type OrderSettings = {
   readonly commit: string | undefined;
   readonly push: boolean;
   readonly allowExempt: boolean;
+  /** Empty: none is known. */
   readonly model: string;
   /** Undefined: not sent. */
   readonly temperature: number | undefined;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number;
   readonly agent: string | undefined;
+  readonly provider?: string | undefined;
   readonly script: string | undefined;
   readonly bounds?: Bounds;
   /** The directory or plan whose orders are built one after the other. */

@@ -100,6 +100,38 @@ test('without an agent the refusal says how to choose one, and names no script t
   expect(ran.stderr).not.toContain('agent script was made for');
 });
 
+const one = ['order', 'run', '--repo', 'repo', '--work-order', 'wos/WO-01.json', '--no-push'];
+test.for<[string, readonly string[], object, Readonly<Record<string, string>>]>([
+  ['plan', ['plan', 'spec.md'], { provider: 'acme' }, { OPENAI_MODEL: 'not-acmes' }],
+  ['plan, by its flag', ['plan', 'spec.md', '--provider', 'acme'], {}, {}],
+  ['order run', one, { provider: 'acme' }, { OPENAI_MODEL: 'not-acmes' }],
+  ['order run, by its flag', [...one, '--provider', 'acme'], {}, {}],
+])('%s asks the provider for its first model', async ([, argv, more, env]) => {
+  await using it = await place([order(1)]);
+  await using server = await startModelServer(() => ({ text: 'no JSON' }), ['chat']);
+  const acme = { base_url: server.url, models: ['large', 'small'], api: 'chat' };
+  put(it.path, {
+    'spec.md': '# Something\n',
+    '.config/factory/factory.json': JSON.stringify({ ...more, providers: { acme } }),
+  });
+  const attempts = ['--max-attempts', '1', '--artifacts-dir', 'art'];
+  const ran = await it.factory([...argv, ...attempts], { env });
+  expect(
+    server.requests.map(({ body }) => body?.['model']),
+    ran.stderr,
+  ).toContain('large');
+  expect(new Set(server.requests.map(({ body }) => body?.['model'])).size).toBe(1);
+});
+
+test('a provider whose models are unknown is asked for none', async () => {
+  await using it = await place([order(1)]);
+  for (const argv of [one, ['plan', 'spec.md']]) {
+    put(it.path, { 'spec.md': '# Something\n' });
+    const ran = await it.factory([...argv, '--provider', 'ollama', '--artifacts-dir', 'art']);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('no model of the provider "ollama"')]);
+  }
+});
+
 const refusal = (status: number, code: string | null, message: string) => ({
   status,
   body: { error: { message, code } },
