@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Environment, Spawn } from '../core/contracts/process.ts';
 import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
+import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import { GitError, sourceGit } from '../platform/git.ts';
 import { authorOf } from './commit.ts';
 import { copyObjects } from './deliver.ts';
@@ -49,7 +50,10 @@ export async function fetchCommit(
   return (await is()) === undefined ? `the remote ${remote} does not have its commit yet` : undefined;
 }
 
-/** A commit that merges `other` into `head`, under the name `ref` in `source`; `conflict` where they do. */
+const verbatimFiles = '* -text -ident -filter -working-tree-encoding\n';
+
+/** A commit that merges `other` into `head`, under the name `ref` in `source`; `conflict` where they do, `failed` where git
+ *  cannot merge them at all. */
 export async function mergeCommit(
   source: string,
   merged: {
@@ -60,7 +64,7 @@ export async function mergeCommit(
     readonly date: Date;
   },
   env: Environment,
-): Promise<{ readonly commit: string } | { readonly conflict: string }> {
+): Promise<{ readonly commit: string } | { readonly conflict: string } | { readonly failed: string }> {
   const { head, other, message, ref, date } = merged;
   const gitDir = await commonGitDir(source, env);
   if (gitDir === undefined) throw new GitError(`${source} is no longer a git repository`, false);
@@ -69,6 +73,9 @@ export async function mergeCommit(
     const tree = join(folder, 'tree');
     await mkdir(tree);
     const borrowed = await borrowHistory(gitDir, head, { dir: join(folder, 'repository'), env });
+    // Bytes as committed: git would take a file that it converts for one that was changed.
+    makeFolder(join(borrowed.dir, 'info'));
+    await writeFileAtomic(join(borrowed.dir, 'info', 'attributes'), verbatimFiles);
     await checkOut(borrowed, head, tree);
     const git = borrowed.at(tree);
     const { name, email } = await authorOf(source, env);
@@ -80,7 +87,7 @@ export async function mergeCommit(
     const done = await git.run(['merge', '--quiet', '--no-ff', '--no-edit', '-m', message, other], {
       env: by,
     });
-    if (!done.ok) return { conflict: conflictWords(done) };
+    if (!done.ok) return notMerged(done);
     const commit = await git.text(['rev-parse', 'HEAD']);
     const into = sourceGit(source, env);
     await copyObjects(git, [commit, `^${head}`, `^${other}`], into, env);
@@ -91,8 +98,7 @@ export async function mergeCommit(
   }
 }
 
-/** The paths that conflict, or what else git says. */
-function conflictWords({ why, output = '' }: { readonly why: string; readonly output?: string }): string {
+function notMerged({ why, output = '' }: { readonly why: string; readonly output?: string }) {
   const lines = output.split('\n').filter((line) => line.startsWith('CONFLICT'));
-  return lines.length === 0 ? why : lines.slice(0, 5).join('; ');
+  return lines.length === 0 ? { failed: why } : { conflict: lines.slice(0, 5).join('; ') };
 }

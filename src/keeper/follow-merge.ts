@@ -12,7 +12,7 @@ import { branchHead } from '../github/branches.ts';
 import type { PullState } from '../github/pull-state.ts';
 import { remotePlace, repositoryText } from '../github/repository-name.ts';
 import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
-import { sourceGit } from '../platform/git.ts';
+import { GitError, sourceGit } from '../platform/git.ts';
 import { isJudging } from '../run/evidence.ts';
 import { openRun } from '../run/open-run.ts';
 import type { Look } from './follow.ts';
@@ -37,6 +37,19 @@ export type MergeStart =
 
 /** Merges the base and records the round that verifies it; undefined where the branch has it, or it was tried. */
 export async function mergeMovedBase(
+  look: Look,
+  record: FollowRecord,
+  pull: PullState,
+): Promise<MergeStart | undefined> {
+  try {
+    return await beginMerge(look, record, pull);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return { do: 'sleep', why: `its base ${pull.base.ref} cannot be merged: ${error.message}` };
+  }
+}
+
+async function beginMerge(
   look: Look,
   record: FollowRecord,
   pull: PullState,
@@ -68,6 +81,7 @@ export async function mergeMovedBase(
     { head, other: commit, message, ref: refOf(record, 'merge'), date: now },
     env,
   );
+  if ('failed' in made) return sleep(`git cannot merge it: ${made.failed}`);
   if ('conflict' in made)
     return { do: 'person', why: `its branch conflicts with ${base} (${made.conflict}): merge it by hand` };
   // The files of the pipeline are written when its run is queued.
@@ -155,7 +169,7 @@ export async function endOfMerge(
   merge: FollowMerge,
   shown: string,
 ): Promise<NonNullable<FollowRound['ended']> | { readonly person: string } | Refusal> {
-  const { env, runsDir, spawn } = host;
+  const { runsDir } = host;
   const { source, branch } = record;
   const { run_id: id, base } = round;
   const { merged: head } = merge;
@@ -168,12 +182,27 @@ export async function endOfMerge(
     return {
       person: `its branch has a commit that is not ours (${shown.slice(0, 12)}): the merge of run ${id} is not pushed`,
     };
-  const problem = await forwardBranch(source, { branch, head }, env);
-  if (problem !== undefined) return refused('follow', problem.problem, problem.fix);
-  const pushed = await push({ repo: source, branch, env, signal: host.signal() }, spawn);
-  if (pushed.ok) return { commit: head, why: '' };
-  const why = host.signal().aborted ? 'interrupted' : pushFailure(pushed.stderr);
-  return { person: `the merge of run ${id} could not be pushed: ${why}` };
+  const why = await pushedMerge({ source, branch, head }, host);
+  return why === ''
+    ? { commit: head, why }
+    : { person: `the merge of run ${id} could not be pushed: ${why}` };
+}
+
+/** Why it could not be pushed; empty where it was. */
+async function pushedMerge(
+  { source, branch, head }: Pick<FollowRecord, 'source' | 'branch' | 'head'>,
+  { env, spawn, signal }: Look['host'],
+): Promise<string> {
+  try {
+    const problem = await forwardBranch(source, { branch, head }, env);
+    if (problem !== undefined) return problem.problem;
+  } catch (error) {
+    if (error instanceof GitError) return error.message;
+    throw error;
+  }
+  const pushed = await push({ repo: source, branch, env, signal: signal() }, spawn);
+  if (pushed.ok) return '';
+  return signal().aborted ? 'interrupted' : pushFailure(pushed.stderr);
 }
 
 /** The checks that fail, for all who see the pull request. */
