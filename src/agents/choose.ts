@@ -4,7 +4,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import { own } from '../core/json.ts';
 import { builtInServers, hasOtherServer, modelOfProvider } from '../core/model-server.ts';
 import { nearest } from '../core/nearest.ts';
-import { agentsForProvider } from '../core/providers.ts';
+import { agentsForProvider, onlyProviderOf } from '../core/providers.ts';
 import { fallbackAgent, unusableAgent } from './fallback.ts';
 import { agentKinds } from './index.ts';
 import { canAsk, effortProblem, unknownProvider } from './openai/plan.ts';
@@ -67,8 +67,8 @@ function unfitAgent(
   { asks }: AgentRequest,
 ): AgentProblem | undefined {
   const isTyped = by === '--agent' && asks?.by === '--provider';
-  const own: Partial<Record<string, string>> = { codex: 'openai', claude: 'anthropic' };
-  if (!isTyped || own[word] === undefined || own[word] === asks.name) return undefined;
+  const only = onlyProviderOf[word];
+  if (!isTyped || only === undefined || only === asks.name) return undefined;
   return agentProblem(
     'agent-provider',
     `the agent ${word} (--agent) has no models of the provider "${asks.name}" (--provider)`,

@@ -13,6 +13,7 @@ import {
   type ModelServer,
   modelOfProvider,
   serverOf,
+  userFileName,
   variablesToAsk,
 } from '../core/model-server.ts';
 import type { EnvironmentFinding } from './doctor.ts';
@@ -89,7 +90,7 @@ async function probeFound(
   if (model === undefined)
     return {
       ...{ what, state: 'absent', says: `${at}: not asked, no model is named`, more: [] },
-      fix: `--model ${provider}/NAME, or "models" of the provider in ~/.config/factory/factory.json`,
+      fix: `--model ${provider}/NAME, or "models" of the provider in ${userFileName}`,
     };
   const got = await probeServer({ server, access, model, clock });
   if ('failed' in got)
@@ -141,7 +142,7 @@ const notesOn = ({ tools, why, schema }: ServerProbe, price: string, priced: str
 const keyFix = (server: ModelServer): string => {
   const names = variablesToAsk(server);
   return names.length === 0
-    ? 'name the variable of its key: "key" in ~/.config/factory/factory.json'
+    ? `name the variable of its key: "key" in ${userFileName}`
     : `set ${names.join(' and ')} to what this provider gave you`;
 };
 

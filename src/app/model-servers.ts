@@ -1,5 +1,5 @@
 /** The servers of models that a run may ask: built in, and those of the user's `factory.json` and of the project's. */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Environment } from '../core/contracts/process.ts';
 import type { Diagnostic, Place, Refusal } from '../core/diagnostic.ts';
@@ -7,6 +7,7 @@ import { builtInServers, type ModelServers, serversWith, variablesToAsk } from '
 import { providerWord } from '../core/providers.ts';
 import { layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { realOrSame } from '../workspace/roots.ts';
 import { projectFileOf, type ReadProject, readProjectFile, userFileOf } from './project-file.ts';
 
 export type GivenServers = {
@@ -136,21 +137,15 @@ export function projectFor(workdir: string, userFile: string | undefined): strin
   if (isInRun(workdir)) return undefined;
   const file = projectFileOf(workdir);
   const isUsers =
-    file !== undefined && userFile !== undefined && realOf(dirname(file)) === realOf(dirname(userFile));
+    file !== undefined && userFile !== undefined && realPlace(dirname(file)) === realPlace(dirname(userFile));
   return isUsers ? undefined : file;
 }
 
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
-}
+const realPlace = (path: string): string => realOrSame(resolve(path));
 
 /** Whether a path lies in the directory of a run: an agent may have written it. */
 function isInRun(path: string): boolean {
-  for (let at = realOf(path); dirname(at) !== at; at = dirname(at)) {
+  for (let at = realPlace(path); dirname(at) !== at; at = dirname(at)) {
     const run = dirname(at);
     if (basename(at) !== basename(layout(run).workspace)) continue;
     if (statSync(join(run, 'manifest.json'), { throwIfNoEntry: false }) !== undefined) return true;

@@ -6,9 +6,16 @@ import type { Environment } from '../core/contracts/process.ts';
 import { type Diagnostic, type Place, wrong } from '../core/diagnostic.ts';
 import { isObject } from '../core/json.ts';
 import { mapJson, positionAt } from '../core/json-places.ts';
+import { userFileName } from '../core/model-server.ts';
 import { nearest } from '../core/nearest.ts';
 import { secretsOf } from '../core/policy/secrets.ts';
-import { foreignTo, type ProjectContent, type ProjectOwner, projectSchema } from '../core/records/project.ts';
+import {
+  foreignTo,
+  type ProjectContent,
+  type ProjectOwner,
+  projectSchema,
+  providerSchema,
+} from '../core/records/project.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import { isWithin } from '../workspace/roots.ts';
@@ -110,7 +117,7 @@ export function readProjectFile(
 }
 
 const fixOfForeign: Readonly<Record<ProjectOwner, string>> = {
-  project: 'remove it; if you trust that server, write it into ~/.config/factory/factory.json',
+  project: `remove it; if you trust that server, write it into ${userFileName}`,
   user: 'write it into the factory.json of the project',
 };
 
@@ -128,7 +135,7 @@ function wrongPart(issue: Issue, file: string, placeOf: ReadProject['placeOf']):
     const [key = ''] = issue.keys;
     if (secretsOf({ [key]: key }).length > 0)
       return wrong('project-file', `${file}: has an unknown key "${key}"${inside(path)}`, fixOfSecret);
-    const known = path.length === 0 ? topKeys() : providerKeys;
+    const known = path.length === 0 ? topKeys() : providerKeys();
     const meant = nearest(key, known);
     const fix = meant === undefined ? `it takes ${known.join(', ')}` : `did you mean "${meant}"?`;
     return problemIn(placeOf([...path, key]), `has an unknown key "${key}"${inside(path)}`, fix);
@@ -157,7 +164,7 @@ function wrongList({ code }: Issue, [key = '', ...rest]: readonly string[]): str
 
 const topKeys = (): readonly string[] =>
   Object.keys(projectSchema().shape).filter((name) => !name.startsWith('$'));
-const providerKeys = ['base_url', 'key', 'api', 'headers', 'models', 'prices'];
+const providerKeys = (): readonly string[] => Object.keys(providerSchema().shape);
 const inside = (path: readonly string[]): string => (path.length === 0 ? '' : ` in "${path.join('.')}"`);
 
 /** zod's words for its own checks say nothing of the value. */

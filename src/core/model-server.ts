@@ -1,6 +1,7 @@
 /** Servers of models: what a provider's server is, which are built in, and what requests to one take from variables. Pure. */
 import type { Price } from './budget/prices.ts';
 import type { Environment } from './contracts/process.ts';
+import type { ServerEntry } from './records/project.ts';
 
 /** The APIs that the agent `openai` speaks; `auto`: the one that the server turns out to have. */
 export const serverApis = ['responses', 'chat', 'anthropic', 'auto'] as const;
@@ -54,18 +55,12 @@ export function addressProblem(text: string): string | undefined {
     : 'has a user name or password, which requests cannot have';
 }
 
+/** The user's own file with providers, as messages name it. */
+export const userFileName = '~/.config/factory/factory.json';
+
 /** How providers are called. */
 export const providerName = /^[a-z0-9][a-z0-9._-]*$/;
 
-/** What a file says about a provider. */
-export type ServerEntry = {
-  readonly base_url?: string;
-  readonly key?: string;
-  readonly api?: ServerApi;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly models?: readonly string[];
-  readonly prices?: Readonly<Record<string, Price>>;
-};
 type ServerEntries = Readonly<Record<string, ServerEntry>>;
 
 export type ModelServers = ReadonlyMap<string, ServerDraft>;

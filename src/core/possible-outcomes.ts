@@ -1,4 +1,5 @@
 /** The outcomes that a node may have after its retries, for findings about the possible paths of runs. */
+import { agentPrograms } from './contracts/agent.ts';
 import type { Node } from './graph.ts';
 import { type FailureClass, failureClasses, type OutcomeWord } from './outcome.ts';
 import { isGoalGate } from './settings/node.ts';
@@ -57,7 +58,7 @@ export function answersWithDocument({ settings, attrs }: Node): boolean {
   if (settings.response_file === undefined && settings.response_schema === undefined) return false;
   if (isGoalGate(settings) || attrs.has('command.run') || attrs.has('acp.command')) return false;
   const agents = (settings['agent.backend'] ?? '').split(',').map((name) => name.trim());
-  return !agents.some((name) => ['command', 'acp', 'codex', 'claude', 'fake'].includes(name));
+  return !agents.some((name) => [...agentPrograms, 'fake'].some((one) => one === name));
 }
 
 /** A program that breaks: a timeout, a crash. */

@@ -9,6 +9,12 @@ const agentsOf: Readonly<Record<string, readonly AgentName[]>> = {
   openai: ['openai', 'codex'],
   anthropic: ['claude', 'openai'],
 };
+/** The provider of agents that ask no other one. */
+export const onlyProviderOf: Partial<Readonly<Record<string, string>>> = {
+  codex: 'openai',
+  claude: 'anthropic',
+};
+
 export const servedProviders: readonly string[] = [...builtInServers.keys()];
 
 /** A provider as authors write it: `OpenAI`. */
@@ -61,7 +67,7 @@ export function foreignProvider(
     ownServer,
     fromSheet,
     apart,
-    asks = agent === 'claude' ? 'anthropic' : 'openai',
+    asks = onlyProviderOf[agent] ?? 'openai',
   }: {
     readonly ownServer: boolean;
     readonly fromSheet: boolean;

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { agentPrograms } from '../core/contracts/agent.ts';
 import type { StepFacts } from '../core/decision.ts';
 import { failureExcerpt, mostReadOfStream } from '../core/failure-excerpt.ts';
 import { isAgentType } from '../core/graph.ts';
@@ -14,9 +15,6 @@ import { head, mostAtOnce, readEnds, readSome, tailOf } from '../platform/files/
 
 /** Bytes of the reason in a summary, and of a command. */
 const limits = { reason: 600, command: 200 } as const;
-
-/** Agents whose programs leave logs of those names. */
-const agentPrograms = ['codex', 'claude', 'command', 'acp'] as const;
 
 type Stage = { readonly node: string; readonly type: string; readonly at: string };
 

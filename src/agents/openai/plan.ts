@@ -7,6 +7,7 @@ import {
   type ModelServer,
   type ModelServers,
   serverOf,
+  userFileName,
   variablesToAsk,
 } from '../../core/model-server.ts';
 import { nearest } from '../../core/nearest.ts';
@@ -99,18 +100,17 @@ export function canAsk(servers: ModelServers, provider: string, env: Environment
 
 /** The problem of a provider that has no server here. */
 export function unknownProvider(servers: ModelServers, provider: string, by: string): AgentProblem {
-  const file = '~/.config/factory/factory.json';
   if (servers.has(provider))
     return agentProblem(
       'agent-provider',
       `the provider "${provider}" (${by}) has no address`,
-      `write it into ${file}: { "providers": { "${provider}": { "base_url": "https://…" } } }`,
+      `write it into ${userFileName}: { "providers": { "${provider}": { "base_url": "https://…" } } }`,
     );
   const near = nearest(provider, [...servers.keys()]);
   return agentProblem(
     'agent-provider',
     `the provider "${provider}" (${by}) is unknown; there are ${[...servers.keys()].join(', ')}`,
-    near === undefined ? `add it to "providers" in ${file}` : `did you mean "${near}"?`,
+    near === undefined ? `add it to "providers" in ${userFileName}` : `did you mean "${near}"?`,
   );
 }
 

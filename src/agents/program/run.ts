@@ -1,7 +1,13 @@
 /** The work of an agent program from its start to a report, as far as all of them do it alike. */
 import { join } from 'node:path';
 import type { Usage } from '../../core/budget/usage.ts';
-import type { AgentProgram, AgentReport, AgentTask, FailedReport } from '../../core/contracts/agent.ts';
+import type {
+  AgentProgram,
+  AgentProgramName,
+  AgentReport,
+  AgentTask,
+  FailedReport,
+} from '../../core/contracts/agent.ts';
 import type { Clock } from '../../core/contracts/clock.ts';
 import type { Environment, Exit, OpenInput } from '../../core/contracts/process.ts';
 import { lostThread } from '../../core/fidelity.ts';
@@ -16,7 +22,7 @@ import { heartbeat, logEnd, programView } from './view.ts';
 
 /** What of an agent program's work is particular to it. */
 export type ProgramAgent<S extends ProgramSettings> = {
-  readonly name: 'codex' | 'claude' | 'command' | 'acp';
+  readonly name: AgentProgramName;
   /** Its name in messages. */
   readonly title: string;
   /** What to do where the program is missing. */

@@ -1,7 +1,7 @@
 /** Reads what a node and the environment say about an agent's program: attributes first, then variables. */
 import { homedir } from 'node:os';
 import { isAbsolute, join, normalize } from 'node:path';
-import type { AgentPlace, AgentTask } from '../../core/contracts/agent.ts';
+import type { AgentPlace, AgentProgramName, AgentTask } from '../../core/contracts/agent.ts';
 import type { Environment } from '../../core/contracts/process.ts';
 import { splitWords } from '../../core/policy/words.ts';
 import type { AttributeSpec, AttributeTable, Settings } from '../../core/settings/types.ts';
@@ -99,7 +99,7 @@ type Common = {
 };
 
 export function programSettings(
-  agent: 'codex' | 'claude' | 'command' | 'acp',
+  agent: AgentProgramName,
   { values, from }: { readonly values: Common; from(name: string): string },
   { settings, model, workspace }: SettingsTask,
   { env, ...flags }: ProgramDefaults,

@@ -225,6 +225,10 @@ export const agentNames = [
 ] as const;
 export type AgentName = (typeof agentNames)[number];
 
+/** Agents that are programs of their makers, or of the user; what each leaves in the folder of a node begins with its name. */
+export const agentPrograms = ['codex', 'claude', 'command', 'acp'] as const satisfies readonly AgentName[];
+export type AgentProgramName = (typeof agentPrograms)[number];
+
 /** Tools that a model may be given where an agent offers them. */
 export const toolNames = ['read', 'list', 'search', 'write', 'patch', 'run'] as const;
 

@@ -22,7 +22,8 @@ const headersSchema = once(() =>
     }),
 );
 
-const providerSchema = once(() =>
+/** An entry of `providers`. */
+export const providerSchema = once(() =>
   z.strictObject({
     base_url: z
       .string()
@@ -77,6 +78,7 @@ export const projectSchema = once(() =>
       .exactOptional(),
   }),
 );
+export type ServerEntry = z.infer<ReturnType<typeof providerSchema>>;
 export type ProjectContent = z.infer<ReturnType<typeof projectSchema>>;
 
 /** Whose file it is: of a project, which others write too, or the user's own. */

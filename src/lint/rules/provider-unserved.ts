@@ -1,4 +1,5 @@
 /** An agent of this machine can ask the models of every provider that nodes name. */
+import { userFileName } from '../../core/model-server.ts';
 import { nearest } from '../../core/nearest.ts';
 import { backendOf } from '../../core/pipeline.ts';
 import { agentsForProvider, providerOf, servedProviders } from '../../core/providers.ts';
@@ -30,7 +31,7 @@ export const providerUnserved: Rule = {
           node.span,
         fix:
           meant === undefined
-            ? `name a provider of ${servedProviders.join(', ')}, add it to ~/.config/factory/factory.json, or choose the agent: agent.backend=command with a program for these models`
+            ? `name a provider of ${servedProviders.join(', ')}, add it to ${userFileName}, or choose the agent: agent.backend=command with a program for these models`
             : `write ${meant}`,
       });
     }
