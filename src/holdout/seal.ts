@@ -259,8 +259,8 @@ export type HoldoutSource = {
 const siblingName = 'scenarios';
 
 /** The flag (resolved by the caller), else `holdout_from` (relative to the pipeline file), else the folder `scenarios` next to
- *  the file of the variable that `holdout_beside` names, if there is one: so a spec is never checked with the scenarios of
- *  another spec. `pipelineFile` is absolute. */
+ *  the file of the variable that `holdout_beside` names, or in a folder that it names, if there is one: so a spec is never
+ *  checked with the scenarios of another spec. `pipelineFile` is absolute. */
 export function holdoutSource(
   graph: Graph,
   variables: Manifest['variables'],
@@ -272,8 +272,9 @@ export function holdoutSource(
   if (from !== undefined) return { folder: resolve(dirname(pipelineFile), from), setting: 'graph' };
   const file = name === undefined ? undefined : own(variables, name)?.file;
   if (file === undefined) return undefined;
-  const folder = join(dirname(file.source), siblingName);
-  return isFolder(folder) ? { folder, setting: 'beside' } : undefined;
+  const places = [...(isFolder(file.source) ? [file.source] : []), dirname(file.source)];
+  const folder = places.map((place) => join(place, siblingName)).find(isFolder);
+  return folder === undefined ? undefined : { folder, setting: 'beside' };
 }
 
 /** Throws where the folder cannot be examined: it may contain a holdout that must be sealed. A circular link is no folder. */

@@ -11,6 +11,10 @@ test('the flag comes before the graph, and the graph before the folder next to a
     'docs/scenarios/a.sh': '',
     'bare/spec.md': 'x',
     'odd/scenarios': '',
+    'specs/1/spec.md': 'x',
+    'specs/1/scenarios/a.sh': '',
+    'specs/2/spec.md': 'x',
+    'specs/scenarios/a.sh': '',
   });
   const at = (path: string) => join(it.path, path);
   const of = (source: string) => ({
@@ -26,6 +30,9 @@ test('the flag comes before the graph, and the graph before the folder next to a
     folder: at('docs/scenarios'),
     setting: expect.stringMatching(/^beside$/),
   });
+  // A spec that is a folder has them next to its files, or next to the folder.
+  expect(ask(byFolder, 'specs/1')).toHaveProperty('folder', at('specs/1/scenarios'));
+  expect(ask(byFolder, 'specs/2')).toHaveProperty('folder', at('specs/scenarios'));
   // Another spec is never judged by the scenarios of the first.
   expect(ask(byFolder, 'bare/spec.md')).toBeUndefined();
   expect(ask(byFolder, 'odd/spec.md')).toBeUndefined();

@@ -123,7 +123,7 @@ export const graphAttributes = {
   ),
   holdout_beside: attr(
     trimmed(),
-    'The name of a file variable: the directory `scenarios` next to its file is the holdout.',
+    'The name of a file variable: the directory `scenarios` next to its file, or in a folder that it names, is the holdout.',
     { example: 'spec' },
   ),
   holdout_from: attr(
