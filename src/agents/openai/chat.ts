@@ -108,17 +108,23 @@ function gathering(request: Request, onText: Call['onText']) {
       }));
       const all = { ...arrived, ...(usage === undefined ? {} : { usage }), calls: numbered };
       const raw = { finish_reason: finish, content: arrived.text, refusal, calls };
-      if (finish === 'length' || finish === 'content_filter')
-        return incomplete(
-          all,
-          finish === 'length' ? 'it does not fit into the tokens that its server allows' : finish,
-          raw,
-          request,
-        );
-      return completed(all, refusal, raw, request);
+      if (broken.test(finish)) {
+        const why = `the answer from ${request.shown} was not finished (finish_reason "${finish.slice(0, 100)}")`;
+        return failedResponse(lost(why), all);
+      }
+      if (tooLong.test(finish))
+        return incomplete(all, 'it does not fit into the tokens that its server allows', raw, request);
+      return filtered.test(finish)
+        ? incomplete(all, finish.slice(0, 100), raw, request)
+        : completed(all, refusal, raw, request);
     },
   };
 }
+
+/* Reasons to end that are none of a whole answer, in the words of several servers. */
+const broken = /error|abort|cancel|insufficient|overload/i;
+const tooLong = /^(?:model_)?length$|^max_(?:output_)?tokens$|context/i;
+const filtered = /content_?filter|safety|recitation|blocklist|prohibited|sensitive/i;
 
 /** A piece of their text; some servers send them whole, as an object. */
 const argumentsOf = (given: unknown): string =>

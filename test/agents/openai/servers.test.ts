@@ -7,7 +7,7 @@ import { taskFor, wellFormed } from '../contract.ts';
 import { agentAt, never, tell } from './tell.ts';
 
 /** One call over chat completions. */
-async function chat(reactions: readonly Reaction[]) {
+async function chat(reactions: Parameters<typeof startModelServer>[0]) {
   await using server = await startModelServer(reactions, ['chat']);
   const task = taskFor({ attributes: { 'openai.api': 'chat' } });
   const report = wellFormed(await agentAt(server).work(task, never()));
@@ -142,6 +142,19 @@ test('an answer in parts is put together from those that are text', async () => 
 
 test.for<[string, object, string, RegExp]>([
   ['filtered', chunk({ content: 'half' }, 'content_filter'), 'agent', /is incomplete: content_filter/],
+  [
+    'at the end of the context',
+    chunk({ content: 'half' }, 'model_length'),
+    'agent',
+    /does not fit into the tokens/,
+  ],
+  [
+    'too long, in other words',
+    chunk({ content: 'half' }, 'MAX_TOKENS'),
+    'agent',
+    /does not fit into the tokens/,
+  ],
+  ['unsafe', chunk({ content: 'half' }, 'SAFETY'), 'agent', /is incomplete: SAFETY/],
   ['refused', chunk({ refusal: 'not that' }, 'stop'), 'agent', /refused: not that/],
   ['empty', chunk({ content: ' ' }, 'stop'), 'agent', /answered nothing/],
   ['an error in mere words', { error: 'no such model' }, 'agent', /as failed: "no such model"/],
@@ -155,6 +168,19 @@ test.for<[string, object, string, RegExp]>([
       reason: expect.stringMatching(reason),
     });
     expect(requests).toHaveLength(1);
+  },
+);
+
+test.for(['error', 'abort', 'insufficient_system_resource', 'network_error'])(
+  'an answer that ends with finish_reason=%s is asked for again',
+  async (finish) => {
+    const half = { events: [chunk({ content: 'half' }, null), chunk({}, finish)] };
+    const { report, requests } = await chat([half, { text: 'whole' }]);
+    expect(report).toMatchObject({ kind: 'answered', text: 'whole' });
+    expect(requests).toHaveLength(2);
+    const { report: broken } = await chat(() => half);
+    const reason = expect.stringMatching(new RegExp(`was not finished.*${finish}.*after 3 tries`));
+    expect(broken).toMatchObject({ kind: 'failed', class: 'infra', reason });
   },
 );
 
