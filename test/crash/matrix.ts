@@ -245,7 +245,7 @@ const isLoss = (said: string): boolean => {
   const problems = said
     .split('\n')
     .filter((line) => /^ {2}(?:changed|missing|added|unreadable|contradiction) /.test(line));
-  const lost = /^ {2}(?:changed|missing) +(?:\S+: what visit \d+ of|\S+\/stage\.json: it names)/;
+  const lost = /^ {2}(?:changed|missing|added) +(?:\S+: (?:what )?visit \d+ of|\S+\/stage\.json: it names)/;
   return problems.length > 0 && problems.every((line) => lost.test(line));
 };
 

@@ -421,6 +421,48 @@ const delivers = (build: string, propose: string): Story => ({
   folders: ['work/lib', 'out/lib'],
 });
 
+/** A build whose project has setup commands: an order changes a lock file, is undone with what was installed for it, and changes it again; the
+ *  next one needs what its commit has kept. */
+const setups = (build: string, propose: string): Story => ({
+  ...orders(build, propose),
+  name: 'setups',
+  files: {
+    ...orders(build, propose).files,
+    ...workdir,
+    'work/factory.json': JSON.stringify({
+      setup: [
+        'mkdir -p deps; touch deps/half deps/x; ! test -e package-lock.json || cp package-lock.json deps/x',
+        'rm deps/half',
+      ],
+    }),
+    'work/.gitignore': 'deps/\n',
+    'plan.json': JSON.stringify({
+      system_overview: ['a lock file and what needs it'],
+      verify_contract: { command: 'test -f f2.txt', requires: [{ kind: 'file_exists', path: 'f2.txt' }] },
+      work_orders: [
+        {
+          ...order(1),
+          ...{ preconditions: [], postconditions: [{ kind: 'file_exists', path: 'package-lock.json' }] },
+          ...{ allowed_files: ['package-lock.json'], context_files: ['package-lock.json'] },
+          acceptance_commands: ['grep -q right deps/x'],
+        },
+        { ...order(2), acceptance_commands: ['grep -q right deps/x', 'grep -q right f2.txt'] },
+      ],
+    }),
+    'agent.json': JSON.stringify({
+      format: 'factory-script/1',
+      answers: {
+        propose: [
+          { text: proposal('package-lock.json', '{"a":"wrong"}\n') },
+          { text: proposal('package-lock.json', '{"a":"right"}\n') },
+          { text: proposal('f2.txt', 'right 2\n') },
+        ],
+      },
+    }),
+  },
+  flags: ['--agent', 'scripted', '--workdir', 'work'],
+});
+
 /** `read` returns the text of a file of the repository. */
 export async function stories(read: (path: string) => Promise<string>): Promise<readonly Story[]> {
   const build = (await read('pipelines/build.dot'))
@@ -440,5 +482,6 @@ export async function stories(read: (path: string) => Promise<string>): Promise<
     gates,
     forks,
     delivers(build, propose),
+    setups(build, propose),
   ];
 }
