@@ -11,6 +11,7 @@ const pullSchema = once(() =>
     title: z.string(),
     body: z.string().nullable(),
     draft: z.boolean().optional(),
+    head: z.object({ ref: z.string(), sha: z.string() }),
     base: z.object({ ref: z.string() }),
   }),
 );

@@ -157,6 +157,26 @@ test('what GitHub refuses after the push says that the branch is pushed', async 
   expect(err).toContain('; the branch factory/RUN1 is pushed');
 }, 60_000);
 
+test('a branch that has later commits, too, is not pushed again; its text is updated', async () => {
+  await built();
+  await asked();
+  const [pull] = repo.pulls;
+  if (pull === undefined) throw new Error('none');
+  const [origin, work] = [join(it.path, 'origin.git'), join(it.path, 'work')];
+  // As a round of `factory follow` does.
+  const round = git(work, 'commit-tree', 'factory/RUN1^{tree}', '-p', 'factory/RUN1', '-m', 'a round');
+  git(work, 'branch', '-f', 'factory/RUN1', round);
+  git(work, 'push', '-q', origin, 'factory/RUN1');
+  Object.assign(pull, { body: 'My words.', sha: () => round });
+  const { code, out } = await asked({ json: true });
+  expect([code, JSON.parse(out)]).toEqual([
+    0,
+    expect.objectContaining({ created: false, branch: 'factory/RUN1', head: round }),
+  ]);
+  expect(pull.body).toMatch(/^My words\..*### Work orders/s);
+  expect(git(origin, 'rev-parse', 'factory/RUN1')).toBe(round);
+}, 60_000);
+
 test('another base gets another pull request, and the present base is reported', async () => {
   await built();
   await asked();

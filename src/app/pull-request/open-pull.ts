@@ -1,6 +1,7 @@
 /** `factory pr`: delivers a run, pushes its branch, and opens or updates the pull request of that branch. */
 import { dirname } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
+import { isAncestor } from '../../git/merge-base-branch.ts';
 import { firstRemote } from '../../git/push.ts';
 import type { GitHub } from '../../github/client.ts';
 import { GitHubError } from '../../github/error.ts';
@@ -81,23 +82,49 @@ export async function openPullRequest(
       const owner = target.headOwner ?? name.owner;
       const ended = await mergedProblem(client, name, { owner, base, typed: flags.branch }, facts);
       if (ended !== undefined) return ended;
+      const typedBase = flags.base;
+      const place = { head: `${owner}:${flags.branch ?? `factory/${facts.run.id}`}`, typedBase };
+      const further = await furtherPull(client, name, place, { ...facts, source: target.source }, host);
+      if (further !== undefined) return reportOf(await withText(client, name, further, facts), name, facts);
       const title = pullTitle(await titleOf(run.dir, run.stored.manifest));
       const delivered = await deliverRun(run.dir, { ...delivery, push: true }, host);
       if ('problems' in delivered) return delivered;
       const undone = notPushed(delivered);
       if (undone !== undefined) return undone;
-      const { branch, head } = delivered;
+      const { branch } = delivered;
       tail = `; the branch ${branch} is pushed`;
-      const pull = { title, base, draft, head: `${owner}:${branch}`, typedBase: flags.base };
-      const { is, created } = await openOrUpdate(client, name, pull, facts);
-      return {
-        ...{ schema_version: 1, run_id: facts.run.id, repo: repositoryText(name) },
-        ...{ number: is.number, url: is.html_url, created, draft: is.draft === true },
-        ...{ branch, base: is.base.ref, head: head ?? '' },
-      };
+      const pull = { title, base, draft, head: `${owner}:${branch}`, typedBase };
+      const opened = await openOrUpdate(client, name, pull, facts);
+      return reportOf(opened, name, facts, delivered.head);
     },
     () => tail,
   );
+}
+
+const reportOf = (
+  { is, created }: OpenedPull,
+  name: RepositoryName,
+  { run }: EvidenceFacts,
+  head: string | null = is.head.sha,
+): PullReport => ({
+  ...{ schema_version: 1, run_id: run.id, repo: repositoryText(name) },
+  ...{ number: is.number, url: is.html_url, created, draft: is.draft === true },
+  ...{ branch: is.head.ref, base: is.base.ref, head: head ?? '' },
+});
+
+/** The open pull request whose branch has the commits of the run and others after them, such as those of rounds that followed: nothing is
+ *  to be delivered. */
+async function furtherPull(
+  client: GitHub,
+  name: RepositoryName,
+  { head, typedBase }: Pick<RequestedPull, 'head' | 'typedBase'>,
+  { orders, source }: Pick<EvidenceFacts, 'orders'> & Pick<Target, 'source'>,
+  { env }: PullHost,
+): Promise<PullRequest | undefined> {
+  const commit = orders.findLast((one) => one.commit !== null)?.commit;
+  const open = commit == null ? undefined : await openPullOf(client, name, head, typedBase);
+  if (commit == null || open === undefined || open.head.sha === commit) return undefined;
+  return (await isAncestor(source, { commit, head: open.head.sha }, env)) ? open : undefined;
 }
 
 /** A second pull request with the same commits would merge them again. The branch with the name of the run has no others. */
@@ -148,6 +175,8 @@ type Target = {
   readonly name: RepositoryName;
   /** Owner of the repository that has the branch, where the remote says it. */
   readonly headOwner: string | undefined;
+  /** The repository that is pushed from. */
+  readonly source: string;
 };
 
 async function targetOf(
@@ -177,7 +206,7 @@ async function targetOf(
       `the remote ${remote.name} names no repository of ${server.host ?? server.api}`,
       'name it: --repo OWNER/REPO; GITHUB_API_URL names the server',
     );
-  return { name: named, headOwner: place?.owner };
+  return { name: named, headOwner: place?.owner, source };
 }
 
 const ofServer = (place: RemotePlace | undefined, { host }: GitHubServer): RemotePlace | undefined =>
@@ -209,6 +238,17 @@ type RequestedPull = {
 
 type OpenedPull = { readonly is: PullRequest; readonly created: boolean };
 
+async function withText(
+  client: GitHub,
+  name: RepositoryName,
+  open: PullRequest,
+  facts: EvidenceFacts,
+): Promise<OpenedPull> {
+  const body = withEvidence(open.body ?? '', facts);
+  const is = body === open.body ? open : await updatePull(client, name, open.number, { body });
+  return { is, created: false };
+}
+
 /** One for the branch: it is looked for first, and again where it is not sure whether it was created. */
 const openOrUpdate = (
   client: GitHub,
@@ -217,11 +257,7 @@ const openOrUpdate = (
   facts: EvidenceFacts,
 ): Promise<OpenedPull> => {
   const look = () => openPullOf(client, name, requested.head, typedBase);
-  const updated = async (open: PullRequest): Promise<OpenedPull> => {
-    const body = withEvidence(open.body ?? '', facts);
-    const is = body === open.body ? open : await updatePull(client, name, open.number, { body });
-    return { is, created: false };
-  };
+  const updated = (open: PullRequest) => withText(client, name, open, facts);
   return client.changeOnce(look, async (open) => {
     if (open !== undefined) return updated(open);
     try {
