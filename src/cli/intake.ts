@@ -26,21 +26,24 @@ export async function intakeCommand(repo: string, options: IntakeOptions, io: Cl
   if (options.json === true) io.out(`${JSON.stringify(report, null, 2)}\n`);
   else
     io.out(
-      intakeLines(report, options.quiet === true)
+      intakeLines(report, { quiet: options.quiet === true, stopped: stopped !== undefined })
         .map((line) => `${line}\n`)
         .join(''),
     );
   return stopped ?? 0;
 }
 
-function intakeLines({ repo, label, issues, busy }: IntakeReport, quiet: boolean): readonly string[] {
+function intakeLines(
+  { repo, label, issues, busy }: IntakeReport,
+  { quiet, stopped }: { readonly quiet: boolean /** There may be more. */; readonly stopped: boolean },
+): readonly string[] {
   const fresh = issues.filter(({ what }) => what === 'submitted');
   if (quiet) return fresh.map(({ run_id }) => run_id);
   if (busy !== null) return [`${repo}: nothing done: ${busy}`];
   const known = issues.filter(({ what }) => what === 'known').length;
   return [
     ...issues.filter(({ what }) => what !== 'known').map((row) => lineOf(repo, row)),
-    `${repo}: ${countedItems(issues.length, 'open issue')} with the label "${label}": ${fresh.length} queued, ${known} known`,
+    `${repo}: ${stopped ? 'looked at ' : ''}${countedItems(issues.length, 'open issue')} with the label "${label}": ${fresh.length} queued, ${known} known`,
   ];
 }
 

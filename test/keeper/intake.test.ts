@@ -283,7 +283,7 @@ test('a limit ends it with the exit code of a suspended run; what was done is sa
   const { code, out, err } = await asked();
   expect([code, out, err]).toEqual([
     75,
-    expect.stringContaining('queued: gh-my-org-app-1'),
+    expect.stringMatching(/^queued: gh-my-org-app-1.*\nmy-org\/app: looked at 1 open issue with the label/),
     expect.stringMatching(/GitHub asks to wait: too many requests\n.*run the same command again at /s),
   ]);
   expect((await rows()).map(([, what]) => what)).toEqual(['known', 'submitted', 'submitted']);
