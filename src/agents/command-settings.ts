@@ -3,21 +3,12 @@ import type { AgentTask } from '../core/contracts/agent.ts';
 import { own } from '../core/json.ts';
 import { nearest } from '../core/nearest.ts';
 import type { NodeSettings } from '../core/settings/node.ts';
-import {
-  type AttributeTable,
-  anyPath,
-  attr,
-  duration,
-  list,
-  paths,
-  type Settings,
-  text,
-  trimmed,
-  word,
-} from '../core/settings/types.ts';
+import { type AttributeTable, attr, type Settings, text, word } from '../core/settings/types.ts';
+import { programAttributes } from './program/attributes.ts';
 import type { ResponseFormat } from './program/free-answer.ts';
 import {
   BadSetting,
+  commandIn,
   homePlace,
   type ProgramDefaults,
   type ProgramSettings,
@@ -25,7 +16,6 @@ import {
   readSettings,
   type SettingsTask,
   settingsOr,
-  wordsIn,
 } from './program/settings.ts';
 
 const promptVia = attr(
@@ -54,18 +44,7 @@ export const commandAttributes = {
   'command.response_via': responseVia,
   response_format: responseFormat,
   'command.response_format': responseFormat,
-  'command.workdir': attr(anyPath(), 'Its working directory; may be absolute.', { unset: 'the workspace' }),
-  'command.model': attr(trimmed(), 'The model in `{model}`.', { unset: 'llm_model' }),
-  'command.env_keys': attr(list(), 'Secret variables that it gets.', { example: 'GEMINI_API_KEY' }),
-  'command.home': attr(list(), 'Paths outside the workspace that it needs, writable or with `:ro`.', {
-    example: '~/.config/agent, ~/.cache/agent:ro',
-  }),
-  'command.timeout': attr(
-    duration(),
-    "How long it may take; replaces the default timeout of the node, not the node's own.",
-  ),
-  'command.heartbeat': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
-  'command.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
+  ...programAttributes('command', { model: 'The model in `{model}`.' }),
 } as const satisfies AttributeTable;
 
 export type CommandSettings = ProgramSettings & {
@@ -119,10 +98,7 @@ export const readCommandSettings = (
           'command.run="my-agent --prompt-file {prompt_file}" on the node (or FACTORY_COMMAND_RUN)',
       );
     const run = from('run');
-    const [path, ...words] = wordsIn(values.run, run);
-    if (path === undefined || path === '') throw new BadSetting(`${run} names no program`);
-    if (/\.\.|\/.*~|~.*\//.test(path))
-      throw new BadSetting(`${run}: "${path}" may have neither "~" nor ".."`);
+    const { path, words } = commandIn(values.run, run);
     const named = new Set(words.flatMap((word) => placeholdersIn(word, run)));
     const common = programSettings('command', { values: { ...values, path }, from }, task, defaults);
     if (named.has('model') && common.model === undefined)

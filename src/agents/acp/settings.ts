@@ -1,20 +1,12 @@
 /** What a node and the environment say about the agent `acp`: attributes first, then `FACTORY_ACP_*`. */
 import type { AgentPlace, AgentTask } from '../../core/contracts/agent.ts';
 import type { NodeSettings } from '../../core/settings/node.ts';
-import {
-  type AttributeTable,
-  anyPath,
-  attr,
-  duration,
-  list,
-  paths,
-  text,
-  trimmed,
-  word,
-} from '../../core/settings/types.ts';
+import { type AttributeTable, attr, text, word } from '../../core/settings/types.ts';
+import { programAttributes } from '../program/attributes.ts';
 import type { ResponseFormat } from '../program/free-answer.ts';
 import {
   BadSetting,
+  commandIn,
   homePlace,
   type ProgramDefaults,
   type ProgramSettings,
@@ -22,7 +14,6 @@ import {
   readSettings,
   type SettingsTask,
   settingsOr,
-  wordsIn,
 } from '../program/settings.ts';
 import { type AcpPreset, presetOf } from './presets.ts';
 
@@ -42,19 +33,10 @@ export const acpAttributes = {
     'How its answer is read, as `command.response_format`; the name `response_format` works too.',
     { unset: 'json' },
   ),
-  'acp.workdir': attr(anyPath(), 'Its working directory; may be absolute.', { unset: 'the workspace' }),
-  'acp.model': attr(trimmed(), 'The model that its session is set to.', { unset: 'llm_model' }),
-  'acp.env_keys': attr(list(), 'Secret variables that it gets.', { example: 'OPENROUTER_API_KEY' }),
-  'acp.home': attr(list(), 'Paths outside the workspace that it needs, writable or with `:ro`.', {
-    example: '~/.config/agent, ~/.cache/agent:ro',
-    unset: 'login and settings of gemini, opencode and codex-acp',
+  ...programAttributes('acp', {
+    model: 'The model that its session is set to.',
+    home: 'login and settings of gemini, opencode and codex-acp',
   }),
-  'acp.timeout': attr(
-    duration(),
-    "How long it may take; replaces the default timeout of the node, not the node's own.",
-  ),
-  'acp.heartbeat': attr(duration(), 'The interval of log records while it runs.', { unset: '15s' }),
-  'acp.block_read_paths': attr(paths(), 'Paths of the workspace that the agent cannot read.'),
 } as const satisfies AttributeTable;
 
 export type AcpSettings = ProgramSettings & {
@@ -82,10 +64,7 @@ export const readAcpSettings = (
         'acp.command is missing: the agent "acp" needs a program, e.g. acp.command="gemini --acp" on the node (or FACTORY_ACP_COMMAND)',
       );
     const command = from('command');
-    const [path, ...words] = wordsIn(values.command, command);
-    if (path === undefined || path === '') throw new BadSetting(`${command} names no program`);
-    if (/\.\.|\/.*~|~.*\//.test(path))
-      throw new BadSetting(`${command}: "${path}" may have neither "~" nor ".."`);
+    const { path, words } = commandIn(values.command, command);
     const preset = presetOf(path);
     const common = programSettings('acp', { values: { ...values, path }, from }, task, defaults);
     if (preset?.needsModel !== undefined && common.model === undefined)

@@ -158,6 +158,17 @@ export function wordsIn(text: string, from: string): readonly string[] {
   return split.words;
 }
 
+/** The program that a command line names, and the words after it. */
+export function commandIn(
+  text: string,
+  from: string,
+): { readonly path: string; readonly words: readonly string[] } {
+  const [path, ...words] = wordsIn(text, from);
+  if (path === undefined || path === '') throw new BadSetting(`${from} names no program`);
+  if (/\.\.|\/.*~|~.*\//.test(path)) throw new BadSetting(`${from}: "${path}" may have neither "~" nor ".."`);
+  return { path, words };
+}
+
 /** The user's home. */
 export const userHome = (env: Environment): string => given(env['HOME']) ?? homedir();
 
