@@ -38,8 +38,10 @@ export type SpecQuestion = z.infer<ReturnType<typeof specQuestionSchema>>;
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Marks of spec-kit for what its author left open. Brackets in one come in pairs, else the first one that closes ends it. */
-const openMark = /\[NEEDS CLARIFICATION:?((?:[^[\]]|\[[^[\]]*\])*|[^\]]*)\]/g;
+/** Marks of spec-kit for what its author left open. Brackets in one come in pairs, else the first one that closes ends it. Its
+ *  template speaks of marks too, and authors leave that in: "Use [NEEDS CLARIFICATION: specific question]", "No
+ *  [NEEDS CLARIFICATION] markers remain". */
+const openMark = /\[NEEDS CLARIFICATION:(?!\s*specific question\s*\])((?:[^[\]]|\[[^[\]]*\])*|[^\]]*)\]/g;
 
 /** The questions that count, at most five: those about a mark first, also where the model passed one over. Dropped are those whose
  *  quotation the specification does not have. */

@@ -54,6 +54,12 @@ test('words that only a mark has are about that mark; words that are elsewhere t
   expect(about(question('in'))).toEqual({ of: [mark, 'in'], dropped: 0 });
 });
 
+test('what the template of spec-kit says of marks is no mark', () => {
+  const left = `3. Mark with [NEEDS CLARIFICATION: specific question]
+- [ ] No [NEEDS CLARIFICATION] markers remain`;
+  expect(questionsAbout(left, { questions: [] })).toEqual({ questions: [], dropped: 0 });
+});
+
 test('a mark with brackets in it is whole', () => {
   const got = questionsAbout('Use [NEEDS CLARIFICATION: [a], [b] or both?] here.', { questions: [] });
   expect(got).toMatchObject({
