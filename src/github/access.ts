@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { type GitHub, notTheApi } from './client.ts';
-import { GitHubError } from './error.ts';
+import { orNone } from './error.ts';
 import { type RepositoryName, repositoryPath } from './repository-name.ts';
 
 /** Who did something, as GraphQL says it; null for an account that is gone. */
@@ -36,16 +36,12 @@ export function writeAccessTo(client: GitHub, name: RepositoryName): WriteAccess
 
 async function permissionOf(client: GitHub, name: RepositoryName, login: string): Promise<boolean> {
   const path = `${repositoryPath(name)}/collaborators/${encodeURIComponent(login)}/permission`;
-  try {
-    const read = permissionSchema().safeParse(await client.get(path));
-    if (!read.success) throw notTheApi(`GET ${path}`);
-    const { permission, user } = read.data;
-    const isSame = user == null || user.login.toLowerCase() === login.toLowerCase();
-    return isSame && (permission === 'admin' || permission === 'write');
-  } catch (error) {
-    // GitHub knows no such account there. A token that may not ask gets a 403.
-    if (error instanceof GitHubError && error.trouble.kind === 'access' && error.trouble.status === 404)
-      return false;
-    throw error;
-  }
+  // GitHub knows no such account there. A token that may not ask gets a 403.
+  const answer = await orNone(() => client.get(path), 404);
+  if (answer === undefined) return false;
+  const read = permissionSchema().safeParse(answer);
+  if (!read.success) throw notTheApi(`GET ${path}`);
+  const { permission, user } = read.data;
+  const isSame = user == null || user.login.toLowerCase() === login.toLowerCase();
+  return isSame && (permission === 'admin' || permission === 'write');
 }

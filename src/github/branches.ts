@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { type GitHub, notTheApi } from './client.ts';
-import { GitHubError } from './error.ts';
+import { orNone } from './error.ts';
 import { type RepositoryName, repositoryPath } from './repository-name.ts';
 
 const refSchema = once(() => z.object({ object: z.object({ sha: z.string().regex(/^[0-9a-f]{40,64}$/) }) }));
@@ -14,12 +14,9 @@ export async function branchHead(
   branch: string,
 ): Promise<string | undefined> {
   const path = `${repositoryPath(name)}/git/ref/heads/${branch.split('/').map(encodeURIComponent).join('/')}`;
-  try {
+  return orNone(async () => {
     const read = refSchema().safeParse(await client.get(path));
     if (!read.success) throw notTheApi(`GET ${path}`);
     return read.data.object.sha;
-  } catch (error) {
-    if (error instanceof GitHubError && error.trouble.kind === 'access') return undefined;
-    throw error;
-  }
+  });
 }

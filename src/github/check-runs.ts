@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { once } from '../core/once.ts';
 import { type GitHub, notTheApi } from './client.ts';
-import { GitHubError } from './error.ts';
+import { orNone } from './error.ts';
 import { type RepositoryName, repositoryPath } from './repository-name.ts';
 
 export type FailedCheck = {
@@ -104,13 +104,3 @@ async function annotationsOf(client: GitHub, name: RepositoryName, id: number): 
 
 const unlessForbidden = async (ask: () => Promise<readonly unknown[]>): Promise<readonly unknown[]> =>
   (await orNone(ask)) ?? [];
-
-/** Undefined where the token may not have it, or it is gone. */
-async function orNone<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof GitHubError && error.trouble.kind === 'access') return undefined;
-    throw error;
-  }
-}

@@ -25,6 +25,17 @@ export class GitHubError extends Error {
   }
 }
 
+/** What `ask` answers; undefined where the token may not have it, or it is gone. With `status` only where GitHub answers so. */
+export async function orNone<T>(ask: () => Promise<T>, status?: number): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { trouble } = error instanceof GitHubError ? error : {};
+    if (trouble?.kind === 'access' && (status === undefined || trouble.status === status)) return undefined;
+    throw error;
+  }
+}
+
 /** Exit code of what waiting helps, as that of a suspended run. */
 const suspended = 75;
 

@@ -5,7 +5,7 @@ import type { JobQueue } from '../core/contracts/job-queue.ts';
 import { type Diagnostic, type Refusal, refused } from '../core/diagnostic.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import type { GitHub } from '../github/client.ts';
-import { GitHubError, gitHubRefusal } from '../github/error.ts';
+import { GitHubError, gitHubRefusal, orNone } from '../github/error.ts';
 import { type Issue, issuesWithLabel, readIssue, writeComment } from '../github/issues.ts';
 import { labelTrust } from '../github/label-trust.ts';
 import { gitHubLayout, issueOfRun, recordIssue } from '../github/layout.ts';
@@ -165,7 +165,8 @@ async function takeIssue(taking: Taking, number: number): Promise<Taken | undefi
   if (record !== undefined && (record.repo !== repo || record.number !== number))
     return row('refused', `would be run ${run_id}, which is the id of ${record.repo}#${record.number}`);
   if (record?.comment != null) return row('known');
-  const issue = await issueUnlessGone(client, name, number);
+  // One that was deleted or transferred since it was listed.
+  const issue = await orNone(() => readIssue(client, name, number), 410);
   if (issue === undefined || !issue.isOpen) return undefined;
   const written = { schema_version: 1 as const, run_id, repo, number };
   const marked = await commentWithMark(issue, access);
@@ -188,22 +189,6 @@ async function takeIssue(taking: Taking, number: number): Promise<Taken | undefi
   const comment = await tellOnce(taking, number, commentText(run_id, number));
   await recordIssue(runsDir, { ...written, comment });
   return { ...row('submitted'), warnings };
-}
-
-/** Undefined for one that was deleted or transferred since it was listed. */
-async function issueUnlessGone(
-  client: GitHub,
-  name: RepositoryName,
-  number: number,
-): Promise<Issue | undefined> {
-  try {
-    return await readIssue(client, name, number);
-  } catch (error) {
-    const isGone =
-      error instanceof GitHubError && error.trouble.kind === 'access' && error.trouble.status === 410;
-    if (isGone) return undefined;
-    throw error;
-  }
 }
 
 /** Ids have 100 characters; longer names are cut, and the number, with which the id ends, stays. */
