@@ -36,7 +36,7 @@ type Folder = { readonly path: string; readonly snapshots: Snapshots };
 
 /** A folder is named after its branch, so that paths in what a branch has built without a sandbox stay true on a resume. */
 export function branchPlaces(
-  run: Pick<Run, 'runDir' | 'snapshots' | 'graph' | 'confinement' | 'log'>,
+  run: Pick<Run, 'runDir' | 'snapshots' | 'graph' | 'confinement' | 'log' | 'setup'>,
   { node }: { readonly node: string },
 ): BranchPlaces {
   const { runDir, snapshots: ofRun } = run;
@@ -88,13 +88,22 @@ async function restored(folder: Folder, id: string): Promise<Folder> {
 /** Logs of runs that have the warning. */
 const warned = new WeakSet<Run['log']>();
 
-function warnOfPaths({ graph, confinement, log }: Pick<Run, 'graph' | 'confinement' | 'log'>): void {
+function warnOfPaths({
+  graph,
+  confinement,
+  log,
+  setup,
+}: Pick<Run, 'graph' | 'confinement' | 'log' | 'setup'>): void {
   if (confinement === undefined || warned.has(log)) return;
   const { word } = sandboxRequestOf(graph, undefined, confinement);
   if (sandboxLevelFor(word, confinement.able, false) === 'bwrap') return;
   warned.add(log);
+  const installed =
+    setup === undefined
+      ? ''
+      : ', and those in what the setup has installed (a Python venv, pip install -e) lead from a branch into the workspace';
   log(
     'warn',
-    'branches work in separate folders, and without a sandbox their programs see other paths there than in the workspace: absolute paths in what they build are wrong after the join',
+    `branches work in separate folders, and without a sandbox their programs see other paths there than in the workspace: absolute paths in what they build are wrong after the join${installed}`,
   );
 }

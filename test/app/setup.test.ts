@@ -262,6 +262,7 @@ test('a replay uses what the setup left, and a branch has its own', async () => 
   const nodes = (of: string) =>
     setups(it.records(`.factory/runs/${of}/journal.jsonl`)).map(({ node }) => node);
   expect(nodes('r1').toSorted()).toEqual(['after', 'x', 'x2', 'y']);
+  expect(ended.err).toContain('those in what the setup has installed');
   const replayed = await it.replay('r1', { runId: 'r2' });
   expect(replayed.code, replayed.err).toBe(0);
   expect(nodes('r2').toSorted()).toEqual(['after', 'x', 'x2', 'y']);
