@@ -205,6 +205,7 @@ test('the user file is not read where others may write it', async () => {
 
 test.for<[string, object]>([
   ['key', { key: 'sk-proj-Abc123def456ghi789' }],
+  ['key, in letters and digits', { key: 'Abc123def456ghi789jkl012mno345pq' }],
   ['headers', { headers: { 'X-Api-Key': 'hunter2-hunter2' } }],
   ['an unknown key', { api_key: 'hunter2-hunter2' }],
 ])('a secret itself in %s of the user file is refused, and not shown', async ([, more]) => {

@@ -10,6 +10,10 @@ import { schemaOfFile } from './json-forms.ts';
 const isOpenSecret = ([name, text]: readonly [string, string]): boolean =>
   !text.includes('${') && secretsOf({ [name.replace(/[^A-Za-z0-9]/g, '_')]: text }).length > 0;
 
+/** Whether a text is a key in place of the name of a variable: some are letters and digits alone, which no name of that length is. */
+const isKeyItself = (name: string): boolean =>
+  secretsOf({ name }).length > 0 || (/^[A-Za-z\d]{20,}$/.test(name) && /\d/.test(name));
+
 const headersSchema = once(() =>
   z
     .record(
@@ -35,7 +39,7 @@ export const providerSchema = once(() =>
       .describe('The address; only in your own file'),
     key: z
       .string()
-      .refine((name) => /^[A-Za-z_]\w*$/.test(name) && secretsOf({ name }).length === 0, {
+      .refine((name) => /^[A-Za-z_]\w*$/.test(name) && !isKeyItself(name), {
         error: 'is not the name of a variable',
         params: { secret: true },
       })
