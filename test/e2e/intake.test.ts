@@ -73,12 +73,15 @@ async function taken({
   };
   await Promise.all([lane(), lane()]);
   const last = await poll('last', undefined);
+  // All of them are there a second time, and a new one.
+  repo.issue();
+  const again = await poll('again', undefined);
   const queue = await openQueue(join(it.path, '.factory/runs'), { clock: realClock, env: {} });
   if ('problems' in queue) throw new Error('no queue');
   const jobs = (await queue.list()).map(({ job }) => job.run_id);
   await queue.close();
   return {
-    last,
+    ...{ last, again },
     killed,
     jobs: new Set(jobs).size,
     all: jobs.length,
@@ -96,5 +99,5 @@ test('six processes, of which four are killed between a job and its comment or e
   ];
   const { killed, ...ended } = await taken({ issues: 8, pollers: 6, kills });
   expect(killed).toBe(4);
-  expect(ended).toEqual({ last: 0, jobs: 8, all: 8, comments: Array.from({ length: 8 }, () => 1) });
+  expect(ended).toEqual({ last: 0, again: 0, jobs: 9, all: 9, comments: Array.from({ length: 9 }, () => 1) });
 }, 120_000);
