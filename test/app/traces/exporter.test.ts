@@ -257,7 +257,8 @@ test.for([
 
 test.for([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'no http or https address'],
-  [{ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'only http/json'],
+  [{ ...base, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL is grpc: only http/json'],
+  [{ ...base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'x' }, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no http'],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://ada:sesame@collector' }, 'has a user or a password'],
   [{ ...base, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%0Asesame' }, 'a header cannot have'],
   [{ ...base, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=sesame\u2713' }, 'a header cannot have'],
