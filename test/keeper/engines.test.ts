@@ -55,3 +55,19 @@ test('an engine that a drain ends before it has begun its run is no crash', asyn
   for (const standing of [{ kind: 'absent' }, { kind: 'crashed', execution: 'a@1' }] as const)
     expect(nextOfJob(given, standing, moment, facts)).toMatchObject({ do: 'put', target: 'now', job: given });
 });
+
+test('only a look at a pull request, which executes no node, is handed the queue', async () => {
+  const asked: boolean[] = [];
+  const start = async (_: readonly string[], { asksQueue }: { readonly asksQueue: boolean }) => {
+    asked.push(asksQueue);
+    return { kind: 'ended', code: 130, signal: null, stdout: '', stderr: '' } as const;
+  };
+  const host = { runsDir: '/runs', notify: undefined, start };
+  for (const more of [{}, { follow: ['RUN1'] }])
+    for (const verb of ['run', 'resume'] as const) {
+      const request = { cwd: tmpdir(), run: ['p.dot'], resume: [], ...more };
+      const step = { do: 'start', verb, early: false } as const;
+      await startEngine({ ...testJob('r1'), request }, step, new AbortController().signal, host).end;
+    }
+  expect(asked).toEqual([false, false, true, true]);
+});
