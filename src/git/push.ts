@@ -32,6 +32,12 @@ export function pushFailure(stderr: string): string {
   return reason ?? lines.at(at) ?? '';
 }
 
+/** Whether the same push may succeed another time: the remote was not reached, or failed itself. */
+export const isPassingFailure = (stderr: string): boolean =>
+  /Could not resolve|[Cc]onnection (?:timed out|refused|reset)|[Oo]peration timed out|unreachable|No route to host|early EOF|hung up unexpectedly|returned error: 5\d\d|\[TIMEOUT\]|\[cancelled\]/.test(
+    stderr,
+  );
+
 /** Empty where the repository has none. */
 async function firstRemoteName(git: Git): Promise<string> {
   const listed = await git.run(['remote']);

@@ -25,6 +25,7 @@ import {
   withNewRound,
 } from './follow-record.ts';
 import { checksOfRun, failedChecksIn, mergeFiles, mergePipeline } from './merge-checks.ts';
+import { type RoundEnd, unpushed } from './round-end.ts';
 import { roundFlags } from './round-flags.ts';
 import { submitRuns } from './submit.ts';
 
@@ -168,7 +169,7 @@ export async function endOfMerge(
   round: FollowRound,
   merge: FollowMerge,
   shown: string,
-): Promise<NonNullable<FollowRound['ended']> | { readonly person: string } | Refusal> {
+): Promise<RoundEnd | Refusal> {
   const { runsDir } = host;
   const { source, branch } = record;
   const { run_id: id, base } = round;
@@ -182,27 +183,24 @@ export async function endOfMerge(
     return {
       person: `its branch has a commit that is not ours (${shown.slice(0, 12)}): the merge of run ${id} is not pushed`,
     };
-  const why = await pushedMerge({ source, branch, head }, host);
-  return why === ''
-    ? { commit: head, why }
-    : { person: `the merge of run ${id} could not be pushed: ${why}` };
+  return pushedMerge({ source, branch, head }, `the merge of run ${id}`, host);
 }
 
-/** Why it could not be pushed; empty where it was. */
 async function pushedMerge(
   { source, branch, head }: Pick<FollowRecord, 'source' | 'branch' | 'head'>,
+  what: string,
   { env, spawn, signal }: Look['host'],
-): Promise<string> {
+): Promise<RoundEnd> {
   try {
     const problem = await forwardBranch(source, { branch, head }, env);
-    if (problem !== undefined) return problem.problem;
+    if (problem !== undefined) return unpushed(what, problem.problem, '');
   } catch (error) {
-    if (error instanceof GitError) return error.message;
+    if (error instanceof GitError) return unpushed(what, error.message, '');
     throw error;
   }
-  const pushed = await push({ repo: source, branch, env, signal: signal() }, spawn);
-  if (pushed.ok) return '';
-  return signal().aborted ? 'interrupted' : pushFailure(pushed.stderr);
+  const { ok, stderr } = await push({ repo: source, branch, env, signal: signal() }, spawn);
+  if (ok) return { commit: head, why: '' };
+  return unpushed(what, signal().aborted ? 'interrupted' : pushFailure(stderr), stderr);
 }
 
 /** The checks that fail, for all who see the pull request. */

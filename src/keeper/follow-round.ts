@@ -22,6 +22,7 @@ import {
 } from './follow-record.ts';
 import { answerMark } from './follow-requests.ts';
 import { specOfRound } from './follow-spec.ts';
+import { type RoundEnd, unpushed } from './round-end.ts';
 import { roundFlags } from './round-flags.ts';
 import { standingOfRun } from './run-standing.ts';
 import { submitRuns } from './submit.ts';
@@ -110,13 +111,13 @@ const valuesOf = ({ variables }: Manifest): Record<string, string> =>
     ]),
   );
 
-/** Pushes the commits of a round's run. `person`: why they cannot be. */
+/** Pushes the commits of a round's run. */
 export async function endOfRound(
   { host }: Look,
   record: FollowRecord,
   { run_id: id, base }: FollowRound,
   shown: string,
-): Promise<NonNullable<FollowRound['ended']> | { readonly person: string } | Refusal> {
+): Promise<RoundEnd | Refusal> {
   const dir = join(host.runsDir, id);
   const read = openRun(dir).history();
   if (!read.ok) return refused('follow', read.why);
@@ -137,7 +138,7 @@ export async function endOfRound(
   const done = await deliverRun(dir, { branch, reuse: true, push: true }, host);
   if ('problems' in done) return done;
   if (done.pushed?.ok === true) return { commit: head, why: '' };
-  return { person: `run ${id} could not be pushed: ${done.pushed?.why ?? 'there is no remote'}` };
+  return unpushed(`run ${id}`, done.pushed?.why ?? 'there is no remote', done.pushed?.stderr ?? '');
 }
 
 /** Writes each text that is not there yet. Where one may have been written it is looked for before it is written again. */

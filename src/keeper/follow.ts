@@ -137,6 +137,7 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   const done = queued.state === 'removed' ? removed : await endOf(look, record, open, pull.head.sha);
   if ('problems' in done) return done;
   if ('person' in done) return end('person', done.person);
+  if ('sleeps' in done) return end('sleeps', done.sleeps);
   const ended = withRound(record, { ...open, ended: done });
   const now = { ...ended, head: done.commit ?? record.head };
   await writeFollow(look.host.runsDir, now);

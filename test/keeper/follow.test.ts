@@ -1,5 +1,5 @@
 /** `factory follow`: from a comment to a commit and its answer, on a server and repositories of our own. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { markOf } from '../../src/github/marks.ts';
 import { engineWords } from '../../src/keeper/engines.ts';
@@ -238,6 +238,29 @@ test('an earlier head of ours is one that GitHub still shows, or one that someon
     what: 'person',
     why: expect.stringContaining('another head'),
   });
+}, 60_000);
+
+test('a remote that is not reached is pushed to another time; one that refuses needs a person', async () => {
+  await using f = await followedPull();
+  const { at, pull, pushed, followed, worked, ask, ours } = f;
+  const first = pushed();
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  ask('g.txt');
+  await followed();
+  await worked('RUN1-round-1');
+  git(at('work'), 'remote', 'set-url', 'origin', 'git://127.0.0.1:1/origin.git');
+  expect(await followed()).toMatchObject({
+    ...{ code: 75, what: 'sleeps' },
+    why: expect.stringMatching(/^run RUN1-round-1 could not be pushed: fatal: unable to connect/),
+  });
+  git(at('work'), 'remote', 'set-url', 'origin', at('origin.git'));
+  const hook = at('origin.git/hooks/pre-receive');
+  writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  expect(await followed()).toMatchObject({ code: 1, why: expect.stringContaining('hook declined') });
+  expect([pushed(), ours()]).toEqual([first, []]);
+  rmSync(hook);
+  await followed();
+  expect([git(at('origin.git'), 'rev-parse', 'factory/RUN1~1'), ours().length]).toEqual([first, 1]);
 }, 60_000);
 
 test('answers whose confirmation was lost are not repeated, nor those that stand on other pages', async () => {
