@@ -6,6 +6,7 @@ import { branchRef, headRef } from '../core/records/layout.ts';
 import { type Git, sourceGit } from '../platform/git.ts';
 import { assertPlainHistory, ForeignHistory } from './guard.ts';
 import { historyGit } from './history.ts';
+import { hasCommit } from './repository.ts';
 
 /** Facts of a commit; `run`, `order` and `digest` come from its trailers, empty without them. */
 export type CommitFacts = {
@@ -112,5 +113,5 @@ export async function lookAtBranch(
   const git = sourceGit(repo, env);
   const tip = await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
   if (!tip.ok) return { problem: `there is no branch "${branch}" in ${repo}` };
-  return { at: tip.text, has: (await git.run(['merge-base', '--is-ancestor', commit, tip.text])).ok };
+  return { at: tip.text, has: await hasCommit(git, tip.text, commit) };
 }

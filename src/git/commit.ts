@@ -86,23 +86,24 @@ export async function makeCommit(options: {
   readonly date: Date;
   readonly env: Environment;
 }): Promise<string> {
-  const { author } = options;
-  const date = `${Math.floor(options.date.getTime() / 1000)} +0000`;
+  const { author, date } = options;
   const parents = options.parent === null ? [] : ['-p', options.parent];
   return historyGit(options.historyDir, options.env).text(
     ['commit-tree', '--no-gpg-sign', ...parents, options.tree],
     {
       input: options.message,
-      env: {
-        GIT_AUTHOR_NAME: author.name,
-        GIT_AUTHOR_EMAIL: author.email,
-        GIT_AUTHOR_DATE: date,
-        GIT_COMMITTER_NAME: author.name,
-        GIT_COMMITTER_EMAIL: author.email,
-        GIT_COMMITTER_DATE: date,
-      },
+      env: authorVariables(author, date),
     },
   );
+}
+
+/** Variables by which git takes a commit's author, who is its committer too, and its time. */
+export function authorVariables({ name, email }: Author, date: Date): Readonly<Record<string, string>> {
+  const at = `${Math.floor(date.getTime() / 1000)} +0000`;
+  return {
+    ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: at },
+    ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: at },
+  };
 }
 
 /** Commits `tree` for a work order on `parent` and moves the run's head to it. `commit` is null if the tree equals the

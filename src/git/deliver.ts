@@ -10,7 +10,7 @@ import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { isCode, isMissing, makeFolder, syncFolder, systemWords } from '../platform/files/write.ts';
 import { type Git, GitError, makeRepository, ownGit, sourceGit } from '../platform/git.ts';
 import { historyGit } from './history.ts';
-import { branchUse, commitNamed, type RefusedRepository } from './repository.ts';
+import { branchUse, commitNamed, hasCommit, type RefusedRepository } from './repository.ts';
 
 const refuse = (problem: string, fix: string): RefusedRepository => ({ problem, fix });
 
@@ -71,7 +71,7 @@ async function moveBranch(
 ): Promise<RefusedRepository | undefined> {
   const { branch, before, head } = to;
   const fix = 'pass --branch NAME for another one';
-  if (before !== undefined && !(await git.run(['merge-base', '--is-ancestor', before, head])).ok)
+  if (before !== undefined && !(await hasCommit(git, head, before)))
     return refuse(`the branch "${branch}" has commits that the run does not have`, fix);
   // The old value (zeros for none) is compared, so that no other move is undone.
   const old = before ?? '0'.repeat(head.length);

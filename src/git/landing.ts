@@ -15,7 +15,7 @@ import { type Git, GitError, sourceGit } from '../platform/git.ts';
 import { atWorkIn } from '../platform/process/table.ts';
 import type { Author } from './commit.ts';
 import { bringCommits } from './deliver.ts';
-import { branchInUse, dirtyPaths, type RefusedRepository } from './repository.ts';
+import { branchInUse, dirtyPaths, hasCommit, type RefusedRepository } from './repository.ts';
 
 const landingSchema = once(() =>
   z.object({
@@ -219,7 +219,7 @@ export async function land(request: LandingRequest): Promise<LandingResult | Ref
   if (tip !== head && tip !== (existed ? base : undefined)) {
     if (tip === undefined)
       return { problem: `the branch "${branch}", with which the run began, does not exist`, fix: elsewhere };
-    if (head !== base && (await git.run(['merge-base', '--is-ancestor', head, tip])).ok)
+    if (head !== base && (await hasCommit(git, tip, head)))
       return { switched: false, notes: [`"${branch}" has the commits already, and newer ones`] };
     const before = existed ? `the run began with ${short(base)}` : 'it did not exist when the run began';
     return { problem: `the branch "${branch}" has moved to ${short(tip)}: ${before}`, fix: elsewhere };

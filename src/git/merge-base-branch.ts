@@ -7,19 +7,12 @@ import { removeTree } from '../platform/files/remove.ts';
 import { makeTemporary, temporaryOf } from '../platform/files/temporary.ts';
 import { makeFolder, writeFileAtomic } from '../platform/files/write.ts';
 import { GitError, sourceGit } from '../platform/git.ts';
-import { authorOf } from './commit.ts';
+import { authorOf, authorVariables } from './commit.ts';
 import { copyObjects } from './deliver.ts';
 import { borrowHistory, checkOut } from './fresh-checkout.ts';
 import { pushFailure } from './push.ts';
 import { callRemote } from './remote-call.ts';
 import { commitNamed, commonGitDir } from './repository.ts';
-
-/** Whether `commit` is `head` or one of its ancestors; false also where it is not in the repository. */
-export const isAncestor = async (
-  source: string,
-  { commit, head }: { readonly commit: string; readonly head: string },
-  env: Environment,
-): Promise<boolean> => (await sourceGit(source, env).run(['merge-base', '--is-ancestor', commit, head])).ok;
 
 /** Fetches `branch` of a remote into the objects of `source`, so that it has `commit`; why not, where it has not. */
 export async function fetchCommit(
@@ -78,12 +71,7 @@ export async function mergeCommit(
     await writeFileAtomic(join(borrowed.dir, 'info', 'attributes'), verbatimFiles);
     await checkOut(borrowed, head, tree);
     const git = borrowed.at(tree);
-    const { name, email } = await authorOf(source, env);
-    const at = `${Math.floor(date.getTime() / 1000)} +0000`;
-    const by = {
-      ...{ GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_AUTHOR_DATE: at },
-      ...{ GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email, GIT_COMMITTER_DATE: at },
-    };
+    const by = authorVariables(await authorOf(source, env), date);
     const done = await git.run(['merge', '--quiet', '--no-ff', '--no-edit', '-m', message, other], {
       env: by,
     });

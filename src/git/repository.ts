@@ -7,6 +7,10 @@ import { quoteWord } from '../core/policy/words.ts';
 import { isFolder } from '../platform/files/read.ts';
 import { checkoutInstead, type Git, isGitsOwn, isNoTop, sourceGit } from '../platform/git.ts';
 
+/** Whether `head` is `commit`, or has it among its ancestors; false also where one of them is not in the repository. */
+export const hasCommit = async (git: Git, head: string, commit: string): Promise<boolean> =>
+  (await git.run(['merge-base', '--is-ancestor', commit, head])).ok;
+
 const protectedBranches = new Set(['main', 'master']);
 
 /** Why a branch may not have this name; undefined when it may. */

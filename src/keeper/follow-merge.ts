@@ -6,8 +6,9 @@ import { scenariosNamed } from '../core/policy/holdout-paths.ts';
 import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import { forwardBranch } from '../git/deliver.ts';
-import { fetchCommit, isAncestor, mergeCommit } from '../git/merge-base-branch.ts';
+import { fetchCommit, mergeCommit } from '../git/merge-base-branch.ts';
 import { firstRemote, push, pushFailure } from '../git/push.ts';
+import { hasCommit } from '../git/repository.ts';
 import { branchHead } from '../github/branches.ts';
 import type { PullState } from '../github/pull-state.ts';
 import { remotePlace, repositoryText } from '../github/repository-name.ts';
@@ -63,7 +64,7 @@ async function beginMerge(
   const commit = await branchHead(client, name, base);
   const before = rounds.flatMap(({ merge }) => merge ?? []);
   if (commit === undefined || before.some((one) => one.commit === commit)) return undefined;
-  if (await isAncestor(source, { commit, head }, env)) return undefined;
+  if (await hasCommit(sourceGit(source, env), head, commit)) return undefined;
   const sleep = (why: string): MergeStart => ({ do: 'sleep', why: `its base ${base} has moved: ${why}` });
   if (before.length >= flags.merges)
     return sleep(`${before.length} of ${flags.merges} merges are spent, --merges allows more`);

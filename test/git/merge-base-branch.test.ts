@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isAncestor, mergeCommit } from '../../src/git/merge-base-branch.ts';
+import { mergeCommit } from '../../src/git/merge-base-branch.ts';
+import { hasCommit } from '../../src/git/repository.ts';
+import { sourceGit } from '../../src/platform/git.ts';
 
 /** `main` and `ours` have a common first commit; `work` changes the files on a branch. */
 function repository() {
@@ -54,8 +56,9 @@ test('both changes are in a commit with both parents, and nothing of the user ha
     'M b.txt',
   ]);
   const env = { PATH: process.env['PATH'] };
-  expect(await isAncestor(it.folder, { commit: other, head: done.commit }, env)).toBe(true);
-  expect(await isAncestor(it.folder, { commit: other, head }, env)).toBe(false);
+  const git = sourceGit(it.folder, env);
+  expect(await hasCommit(git, done.commit, other)).toBe(true);
+  expect(await hasCommit(git, head, other)).toBe(false);
 });
 
 test('files that git would convert are merged as they are committed', async () => {

@@ -1,8 +1,8 @@
 /** `factory pr`: delivers a run, pushes its branch, and opens or updates the pull request of that branch. */
 import { dirname } from 'node:path';
 import { type Refusal, refused } from '../../core/diagnostic.ts';
-import { isAncestor } from '../../git/merge-base-branch.ts';
 import { firstRemote } from '../../git/push.ts';
+import { hasCommit } from '../../git/repository.ts';
 import type { GitHub } from '../../github/client.ts';
 import { GitHubError } from '../../github/error.ts';
 import { issueOfRun } from '../../github/layout.ts';
@@ -124,7 +124,7 @@ async function furtherPull(
   const commit = orders.findLast((one) => one.commit !== null)?.commit;
   const open = commit == null ? undefined : await openPullOf(client, name, head, typedBase);
   if (commit == null || open === undefined || open.head.sha === commit) return undefined;
-  return (await isAncestor(source, { commit, head: open.head.sha }, env)) ? open : undefined;
+  return (await hasCommit(sourceGit(source, env), open.head.sha, commit)) ? open : undefined;
 }
 
 /** A second pull request with the same commits would merge them again. The branch with the name of the run has no others. */
