@@ -146,7 +146,8 @@ const keyFix = (server: ModelServer): string => {
     : `set ${names.join(' and ')} to what this provider gave you`;
 };
 
-function fixFor({ park, class: kind }: FailedReport, server: ModelServer): string {
+function fixFor({ park, class: kind, reason }: FailedReport, server: ModelServer): string {
+  if (park?.kind === 'auth' && /\bproxy\b/.test(reason)) return 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
   if (park?.kind === 'auth') return keyFix(server);
   if (park?.kind === 'billing') return 'pay for the account of this provider, or choose another one';
   if (park?.kind === 'quota') return 'wait, or choose another model';

@@ -39,8 +39,7 @@ export function nextActions(stood: StoodRun, typed: TypedRun): readonly NextActi
 export const suspensionWords: Readonly<Record<PausedWord, string>> = {
   paused_quota: 'Wait: the command waits for the quota and resumes (--now tries at once)',
   paused_outage: 'Wait: the command tries until the provider is back; without --wait it tries at once',
-  paused_auth:
-    'Set the key that the reason names, or the login of the agent program, to one that is accepted, then resume',
+  paused_auth: 'Set the key or the login that the reason names to one that is accepted, then resume',
   paused_disk: 'Make room on that disk (files, or a larger quota), then resume',
   paused_wait: 'Wait: the command waits until then and resumes',
   paused_cap:

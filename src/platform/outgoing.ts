@@ -20,12 +20,12 @@ export async function outgoing(
   return proxy === undefined ? sent : sent.catch((error: unknown) => rethrown(error, url));
 }
 
-/** The proxy stands between a request and its server. `mayPass`: the same request may succeed later. */
+/** The proxy stands between a request and its server: it is down, it refuses, or its variable is wrong. */
 export class ProxyTrouble extends Error {
-  readonly mayPass: boolean;
-  constructor(message: string, mayPass: boolean) {
+  readonly kind: 'down' | 'refusal' | 'variable';
+  constructor(message: string, kind: ProxyTrouble['kind']) {
     super(message);
-    this.mayPass = mayPass;
+    this.kind = kind;
   }
 }
 
@@ -36,9 +36,9 @@ function rethrown(error: unknown, { href }: URL): never {
   const status = /^Proxy (?:response|Authentication Required) \((\d{3})\)/.exec(message)?.[1];
   if (status === undefined) throw error;
   const proxy = `the proxy of ${proxyFor(href, process.env)}`;
-  if (status === '407') throw new ProxyTrouble(`${proxy} asks for another user or password (407)`, false);
-  if (status === '403') throw new ProxyTrouble(`${proxy} refuses the way to this server (403)`, false);
-  throw new ProxyTrouble(`${proxy} answers ${status}`, true);
+  if (status === '407') throw new ProxyTrouble(`${proxy} asks for another user or password (407)`, 'refusal');
+  if (status === '403') throw new ProxyTrouble(`${proxy} refuses the way to this server (403)`, 'refusal');
+  throw new ProxyTrouble(`${proxy} answers ${status}`, 'down');
 }
 
 /** The innermost cause, which says more than `fetch failed`. */
@@ -106,7 +106,7 @@ async function proxyAgent(env: Variables): Promise<Dispatcher | undefined> {
   const { http, https, none } = proxiesIn(env);
   if (http === '' && https === '') return undefined;
   const problem = proxyProblem(env);
-  if (problem !== undefined) throw new ProxyTrouble(problem, false);
+  if (problem !== undefined) throw new ProxyTrouble(problem, 'variable');
   const [httpProxy, httpsProxy] = [env[http]?.trim() ?? '', env[https]?.trim() ?? ''];
   const of = JSON.stringify([httpProxy, httpsProxy, none]);
   if (made?.of !== of)

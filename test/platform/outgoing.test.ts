@@ -68,21 +68,20 @@ test('this machine is always asked directly, and so are the exceptions of NO_PRO
 });
 
 test.for([
-  ['http', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'config'],
-  ['https', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'config'],
-  ['http', 403, /403/, 'config'],
-  ['https', 403, /cannot be reached: the proxy of HTTP_PROXY refuses the way to this server/, 'config'],
-  ['https', 502, /cannot be reached: the proxy of HTTP_PROXY answers 502/, 'infra'],
+  ['http', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'auth'],
+  ['https', 407, /cannot be reached: the proxy of HTTP_PROXY asks for another user or password/, 'auth'],
+  ['http', 403, /403/, 'auth'],
+  ['https', 403, /cannot be reached: the proxy of HTTP_PROXY refuses the way to this server/, 'auth'],
+  ['https', 502, /cannot be reached: the proxy of HTTP_PROXY answers 502/, 'outage'],
 ] as const)(
   'a proxy that answers a request over %s by %i is reported, without its password',
-  async ([protocol, status, reason, failureClass]) => {
+  async ([protocol, status, reason, kind]) => {
     await using it = await behind([], status);
     vi.stubEnv('HTTP_PROXY', `http://user:hunter2@127.0.0.1:${it.proxy.port}`);
     const baseURL = `${protocol}://model.invalid/v1`;
     const agent = agentAt(it.server, handClock(), { baseURL, maxRetries: 0 });
     const report = await agent.work(taskFor(), never());
-    const said = { reason: expect.stringMatching(reason), class: failureClass };
-    expect(report).toMatchObject({ kind: 'failed', ...said });
+    expect(report).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason), park: { kind } });
     expect(JSON.stringify(report)).not.toContain('hunter2');
   },
 );

@@ -66,7 +66,8 @@ export function requestFailure(error: unknown, sdk: ErrorClasses, facts: Failure
   if (root instanceof Redirected) return { ...config(`${facts.shown} ${root.message}`), unbilled: true };
   if (root instanceof ProxyTrouble) {
     const reason = `${facts.shown} cannot be reached: ${root.message}`;
-    return { ...(root.mayPass ? outage(reason) : config(reason)), unbilled: true };
+    const failure = root.kind === 'down' ? outage(reason) : config(reason, proxyPark[root.kind]);
+    return { ...failure, unbilled: true };
   }
   if (error instanceof sdk.APIConnectionError) {
     const why = words(root);
@@ -87,6 +88,9 @@ export function requestFailure(error: unknown, sdk: ErrorClasses, facts: Failure
   }
   return lost(`the answer from ${facts.shown} was cut: ${words(root)}`);
 }
+
+/** A refusal needs a person, and meets other runs, too. */
+const proxyPark = { refusal: 'auth', variable: undefined } as const;
 
 type Reported = { readonly code: string; readonly message: string; readonly param: string };
 
@@ -228,7 +232,7 @@ function troubleBy(
     return { report: { ...api('infra', reason), park: { kind: 'billing' } }, again: false };
   }
   if (status === 403 && code === webPage)
-    return config(`the request was refused at ${shown}, or by a proxy before it (${message})`);
+    return config(`the request was refused at ${shown}, or by a proxy before it (${message})`, 'auth');
   if (status === 401 || status === 403 || refusedKey.test(code))
     return config(
       `the key was refused by ${shown} (${message}): ${keyWords(server)} that may use "${model}" there`,

@@ -118,7 +118,7 @@ async function atServer(
     if (to === undefined || !isSame || redirects === mostRedirects) {
       const where = to === undefined ? 'an address that is no URL' : showURL(to.href);
       throw new Redirected(
-        `redirects to ${where} (${response.status}), which gets no key and no prompt: if that is right, set ${baseUrlWords(server)}`,
+        `redirects to ${where} (${response.status}), which gets no key and no prompt: if the server has moved, set ${baseUrlWords(server)}`,
       );
     }
     url = to;
