@@ -70,11 +70,12 @@ export function codexHome(env: Environment): string | undefined {
   return home === '' ? undefined : join(resolve(home), '.codex');
 }
 
-/** In its home: its logins, which programs it runs, and what it is instructed in every session. */
+/** In its home: its logins, which programs it runs, and what it is instructed in every session. Not its `installation_id`: it opens
+ *  that for writing, ends where it cannot, and makes another one. */
 export const codexNames: HomeNames = {
   login: ['auth.json', '.credentials.json'],
   settings:
-    /^(?:.*\.toml|\.env|hooks(?:\.json)?|rules|prompts|agents|plugins|AGENTS(?:\.override)?\.md|installation_id|version\.json)$/,
+    /^(?:.*\.toml|\.env|hooks(?:\.json)?|rules|prompts|agents|plugins|AGENTS(?:\.override)?\.md|version\.json)$/,
   shared: ['skills'],
 };
 

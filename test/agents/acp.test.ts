@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acpAgent } from '../../src/agents/acp.ts';
 import { recordedIn } from '../../src/app/inspect/session-records.ts';
@@ -562,26 +562,49 @@ describe('a login by a key', () => {
   });
 });
 
-test('opencode has its settings read-only in a folder of its own, and its login', async () => {
-  await using it = await acp();
-  const home = it.env['HOME'] ?? '';
-  for (const folder of ['.config/opencode/agent', '.local/share/opencode'])
-    mkdirSync(join(home, folder), { recursive: true });
-  writeFileSync(join(home, '.config/opencode/opencode.json'), '{}');
-  let shown: AgentProgram['home'] = [];
-  const run = async (program: AgentProgram): Promise<Exit> => {
-    shown = program.home;
-    return { kind: 'exited', code: 1 };
-  };
-  const attributes = { 'acp.command': called(it, 'opencode'), llm_model: 'x/y' };
-  await it.agent.work(it.task({ attributes, run }), new AbortController().signal);
-  const settings = join(home, '.config/opencode');
-  expect(shown).toEqual([
-    { path: settings, write: true, empty: true },
-    { path: join(settings, 'agent'), write: false },
-    { path: join(settings, 'opencode.json'), write: false },
-    { path: join(home, '.local/share/opencode/auth.json'), write: true },
-  ]);
+describe('of the home a sandbox shows', () => {
+  /** The places below the home, of a program of this name. */
+  async function shownTo(name: string, files: readonly string[]) {
+    await using it = await acp();
+    const home = it.env['HOME'] ?? '';
+    for (const file of files) {
+      mkdirSync(dirname(join(home, file)), { recursive: true });
+      writeFileSync(join(home, file), '{}');
+    }
+    let shown: AgentProgram['home'] = [];
+    const run = async (program: AgentProgram): Promise<Exit> => {
+      shown = program.home;
+      return { kind: 'exited', code: 1 };
+    };
+    const attributes = { 'acp.command': called(it, name), llm_model: 'x/y' };
+    await it.agent.work(it.task({ attributes, run }), new AbortController().signal);
+    return shown.map(({ path, ...place }) => ({ path: relative(home, path), ...place }));
+  }
+
+  test('to opencode its settings, read-only in a folder that it may write to, and its login', async () => {
+    expect(
+      await shownTo('opencode', ['.config/opencode/opencode.json', '.config/opencode/agent/x.md']),
+    ).toEqual([
+      { path: '.config/opencode', write: true, empty: true },
+      { path: '.config/opencode/agent', write: false },
+      { path: '.config/opencode/opencode.json', write: false },
+      { path: '.local/share/opencode/auth.json', write: true },
+    ]);
+  });
+
+  test('to codex-acp settings and login, and no file that it must write to start', async () => {
+    const files = ['auth.json', 'config.toml', 'installation_id', 'history.jsonl'];
+    expect(
+      await shownTo(
+        'codex-acp',
+        files.map((file) => `.codex/${file}`),
+      ),
+    ).toEqual([
+      { path: '.codex', write: true, empty: true },
+      { path: '.codex/auth.json', write: true },
+      { path: '.codex/config.toml', write: false },
+    ]);
+  });
 });
 
 test('a task that is stopped says so to the program before it is ended', async () => {

@@ -40,7 +40,7 @@ const said = [
 
 /** Prints what it finds, and tries to write to what lies outside. The words are split: the command must not find itself. */
 const look = `cat README.md scripts/scenarios/judge.sh; cat "$HOME/outside.txt" "$HOME/.factory/runs/r1/journal.jsonl"
-grep -rhoas 'what-was-sai[d]-[0-9]*' "$HOME" /tmp /var/tmp; env | grep -c OTHER_API_KE[Y]
+grep -rhoas 'what-was-sai[d]-[0-9]*' "$HOME" /tmp /var/tmp; env | grep OTHER_API_KE[Y]
 for login in ${Object.values(logins).join(' ')}; do test -r "$HOME/$login" && echo "login: $login"; done
 for out in w/README.md .ssh/id_ed25519 .factory/runs/r1/x; do echo stolen >> "$HOME/$out"; done; true`;
 
@@ -76,7 +76,7 @@ async function works(name: AcpName, sandbox: Rung): Promise<void> {
     expect(sent.match(/login: \.[^\s"\\]*/g)?.[0]).toBe(`login: ${logins[name]}`);
     for (const other of Object.values(logins).filter((path) => path !== logins[name]))
       expect(sent).not.toContain(`login: ${other}`);
-    expect(sent).not.toMatch(/the-outside|what-was-said-\d|"RunStarted"/);
+    expect(sent).not.toMatch(/the-outside|what-was-said-\d|"RunStarted"|OTHER_API_KEY/);
     expect(await it.read('w/README.md')).toBe('read me\n');
     expect(existsSync(join(it.path, '.factory/runs/r1/x'))).toBe(false);
     for (const [path, text] of Object.entries(files)) expect(await it.read(path)).toBe(text);

@@ -4,6 +4,7 @@ import { type ModelRequest, type Reaction, type SpokenApi, startModelServer } fr
 import {
   type AcpName,
   codexConfig,
+  codexHomeFiles,
   type Desk,
   key,
   reactionOf,
@@ -26,6 +27,7 @@ const desks: Readonly<Record<AcpName, (stepAt: (n: number) => Step) => Promise<A
     return {
       env: { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: server.url },
       files: {
+        '.gemini/installation_id': '11111111-2222-4333-8444-555555555555',
         '.gemini/settings.json':
           '{ "general": { "disableAutoUpdate": true }, "privacy": { "usageStatisticsEnabled": false } }\n',
       },
@@ -53,7 +55,7 @@ const desks: Readonly<Record<AcpName, (stepAt: (n: number) => Step) => Promise<A
     const { server, bodies } = await modelDesk('responses', (n) => reactionOf(stepAt(n)));
     return {
       env: { MOCK_KEY: key },
-      files: { '.codex/config.toml': `model = "gpt-5.2"\n${codexConfig(server.url)}` },
+      files: { ...codexHomeFiles, '.codex/config.toml': `model = "gpt-5.2"\n${codexConfig(server.url)}` },
       attributes: 'agent=acp, acp.command=codex-acp, acp.env_keys=MOCK_KEY',
       bodies,
       [Symbol.asyncDispose]: () => server.close(),

@@ -119,13 +119,20 @@ export async function startDesk(name: Name, steps: readonly Step[]): Promise<Des
   const server = await startModelServer((_, index) => reactionOf(stepAt(index)));
   return {
     env: { MOCK_KEY: key, FACTORY_MODEL: 'gpt-5.2' },
-    files: { '.codex/config.toml': codexConfig(server.url) },
+    files: { ...codexHomeFiles, '.codex/config.toml': codexConfig(server.url) },
     attributes: 'agent=codex, codex.env_keys=MOCK_KEY',
     bodies: () => server.requests.map(({ body }) => JSON.stringify(body)),
     counted: () => counted(server.requests.length),
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
+
+/** What a codex that has been used has in its home. */
+export const codexHomeFiles = {
+  '.codex/installation_id': '11111111-2222-4333-8444-555555555555',
+  '.codex/version.json': '{"latest_version":"0.1.0","last_checked_at":"2020-01-01T00:00:00Z"}',
+  '.codex/AGENTS.md': 'Be brief.\n',
+};
 
 /** The settings of a codex that asks this server. */
 export const codexConfig = (url: string) => `model_provider = "mock"
