@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startAcpDesk } from '../support/acp-programs.ts';
 import { type AcpName, realProgram, type Step } from '../support/real-programs.ts';
-import { detached, type Rung, realRun, rungs, workPipeline } from '../support/real-run.ts';
+import {
+  detached,
+  makesTwice,
+  type Rung,
+  realRun,
+  rungs,
+  workPipeline,
+  worksOnUsedHome,
+} from '../support/real-run.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
@@ -120,6 +128,11 @@ for (const name of ['gemini', 'opencode', 'codex-acp'] as const) {
     test.for(rungs)('with sandbox=%s reads, runs, writes and answers, and sees nothing else', (sandbox) =>
       works(name, sandbox),
     );
+
+    test.runIf(rungs[0] === 'bwrap')('works in the sandbox in a home that it has used', async () => {
+      await using it = await rig(name, 'none', makesTwice, { more: ', acp.permissions=allow' });
+      await worksOnUsedHome(it);
+    });
 
     test.for(endings[name])('%s ends the run by its class', async ([, step, { code, ...status }, more]) => {
       await using it = await rig(name, rungs[0], [step], more === undefined ? {} : { more });

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli } from '../support/cli.ts';
 import { type Name, realProgram, type Step, startDesk } from '../support/real-programs.ts';
-import { detached, workPipeline as graph, type Rung, realRun, rungs } from '../support/real-run.ts';
+import {
+  detached,
+  workPipeline as graph,
+  makesTwice,
+  type Rung,
+  realRun,
+  rungs,
+  worksOnUsedHome,
+} from '../support/real-run.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
@@ -291,6 +299,11 @@ for (const { name, sandbox, skipped } of cases) {
         'and the same for a user who is not root',
         () => works(name, sandbox, nobody),
       );
+
+      test.runIf(sandbox === 'bwrap')('works in a home that it has used without the sandbox', async () => {
+        await using it = await rig(name, sandbox, makesTwice);
+        await worksOnUsedHome(it);
+      });
 
       test.runIf(sandbox === 'bwrap')(
         'reads in no session but its own, wherever others are kept, and leaves them as they are',

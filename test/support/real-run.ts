@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { expect } from 'vitest';
 import { noBwrap } from '../platform/sandbox/machine.ts';
 import { home } from './cli.ts';
-import type { Desk } from './real-programs.ts';
+import type { Desk, Step } from './real-programs.ts';
 
 export const rungs = noBwrap === undefined ? (['bwrap', 'none'] as const) : (['none'] as const);
 export type Rung = (typeof rungs)[number];
@@ -77,6 +78,22 @@ export async function realRun<D extends Omit<Desk, 'counted'>>(
       await it[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The steps of `worksOnUsedHome`. */
+export const makesTwice: readonly Step[] = [0, 1].flatMap(() => [
+  { run: 'printf made > made.txt' },
+  { answer: {} },
+]);
+
+/** A run in the sandbox succeeds where a run without it, before, has left what the program writes into its home. */
+export async function worksOnUsedHome({ factory, env }: Awaited<ReturnType<typeof realRun>>): Promise<void> {
+  for (const sandbox of ['none', 'bwrap']) {
+    const ran = await factory(['run', 'p.dot', '--run-id', `used-${sandbox}`, '--workdir', 'w'], {
+      env: { ...env, FACTORY_SANDBOX: sandbox },
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+  }
 }
 
 function processesOf(path: string): readonly string[] {
