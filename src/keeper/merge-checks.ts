@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { storedGraph } from '../app/read-pipeline.ts';
+import { isJudge } from '../core/failure-class.ts';
 import { type Graph, nodeOf } from '../core/graph.ts';
 import { own, parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
@@ -58,16 +59,26 @@ export function checksOfRun({
     const plans = plansOf(dir, visit);
     if (plans === undefined) return { problem: `the plan of its node ${visit.node} is not as recorded` };
     for (const plan of plans) checks.set(JSON.stringify(plan), { attributes, plan });
-    if (
-      visit.node_type !== 'tool' ||
-      !(visit.commands ?? []).some(({ argv }) => isJudging(spokenCommand(argv)))
-    )
-      continue;
+    if (!hasJudged(visit, graph, manifest)) continue;
     const judge = judgeText(graph, visit.node, manifest);
     if ('unknown' in judge) return { problem: `its scenarios are given ${judge.unknown}` };
     checks.set(judge.text, { attributes, judge: judge.text });
   }
   return { checks: [...checks.values()] };
+}
+
+/** Whether a tool's commands are scenarios, or judge as they do. */
+function hasJudged(
+  { node: id, node_type, commands = [] }: VisitRecord,
+  graph: Graph | undefined,
+  { holdout }: Manifest,
+): boolean {
+  if (node_type !== 'tool') return false;
+  const judge = nodeOf(graph, id)?.settings.judge === true;
+  const scenarios = holdout?.paths ?? graph?.settings.holdout ?? [];
+  return commands
+    .map(({ argv }) => spokenCommand(argv))
+    .some((command) => isJudging(command) || isJudge({ command, scenarios, judge }));
 }
 
 function lastVisits({ records }: RunHistory): readonly VisitRecord[] {

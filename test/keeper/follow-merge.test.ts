@@ -68,6 +68,26 @@ test('a merge that no longer holds is not pushed, and one comment names the comm
   expect(existsSync(at('suite'))).toBe(false);
 }, 120_000);
 
+test.each([
+  ['names scenarios of its own', 'tool_command="APP_RUN=env sh acceptance/a.sh ."'],
+  ['says that it judges', 'judge=true, tool_command="test ! -e bad.txt"'],
+])(
+  'a tool that %s judges a merge, too',
+  async (_, judge) => {
+    await using f = await followedPull({ withJudge: true, judge, holdout: 'acceptance' });
+    const { pushed, followed, worked, moveBase, ours } = f;
+    await followed();
+    const first = pushed();
+    moveBase('bad.txt', 'x\n');
+    expect(await followed()).toMatchObject({ round: 'RUN1-round-1' });
+    expect(await worked('RUN1-round-1')).toBe(1);
+    expect(await followed()).toMatchObject({ why: expect.stringContaining('was not merged') });
+    expect(pushed()).toBe(first);
+    expect(ours().at(-1)?.body).toContain('these no longer hold:\n\n- the holdout scenarios\n');
+  },
+  120_000,
+);
+
 test('the commands that fail with the base are named', async () => {
   await using f = await followedPull();
   const { at, pull, pushed, followed, worked, ask, moveBase, ours } = f;

@@ -38,10 +38,10 @@ const files = {
     .replace('vars="', 'vars="spec=@spec.md, '),
 };
 
-const judged = (text: string): string =>
+const judged = (text: string, judge: string): string =>
   text.replace('  proof -> exit [', '  proof -> judge [').replace(
     /}\s*$/,
-    `  judge [shape=parallelogram, tool_command="factory scenario run scripts/scenarios --app . --live"]
+    `  judge [shape=parallelogram, ${judge}]
   unfit [shape=Msquare, outcome=fail]
   judge -> exit [condition="outcome=success"]
   judge -> unfit [condition="outcome=fail"]
@@ -66,15 +66,23 @@ export const comment = (id: number, author: string, body: string, more: object =
   ...more,
 });
 
-/** Pull request 7 of `my-org/app`, of the branch that `RUN1` has pushed. */
-export async function followedPull({ withJudge = false } = {}) {
+const usualJudge = 'tool_command="factory scenario run scripts/scenarios --app . --live"';
+
+/** Pull request 7 of `my-org/app`, of the branch that `RUN1` has pushed. `judge`: the attributes of the node that judges, if one does;
+ *  `holdout`: the path of the scenarios. */
+export async function followedPull({
+  withJudge = false,
+  judge = usualJudge,
+  holdout = 'scripts/scenarios',
+} = {}) {
   const github = await startGitHub();
   const repo = github.repository('my-org/app');
   const env = (path: string) => ({
     ...{ FACTORY_SANDBOX: 'none', FACTORY_KEYS: join(path, 'keys') },
     ...{ GITHUB_API_URL: github.url, GITHUB_TOKEN: fakeToken },
   });
-  const given = { 'make.dot': judged(files['make.dot']), 'suite/a.sh': scenario };
+  const make = judged(files['make.dot'], judge).replace('vars="', `holdout="${holdout}", vars="`);
+  const given = { 'make.dot': make, 'suite/a.sh': scenario };
   const it = await house(withJudge ? { ...files, ...given } : files, env);
   const at = (...names: string[]) => join(it.path, ...names);
   const pushed = (branch = 'factory/RUN1') => git(at('origin.git'), 'rev-parse', `refs/heads/${branch}`);
