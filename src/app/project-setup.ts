@@ -33,6 +33,15 @@ export function setupFor(workdir: string, env: Environment): Manifest['setup'] |
   return { path: file, sha256: sha256(JSON.stringify(commands)), commands };
 }
 
+/** The setup of a run that accepts what its workdir has now. One that is gone changes nothing. */
+export const setupNow = (
+  { original_workdir, setup }: Manifest,
+  env: Environment,
+): Manifest['setup'] | Refusal =>
+  statSync(original_workdir, { throwIfNoEntry: false }) === undefined
+    ? setup
+    : setupFor(original_workdir, env);
+
 /** The setup of runs of a pipeline that are given no workdir. */
 export const setupAhead = (graph: Graph, cwd: string, env: Environment): Manifest['setup'] | Refusal =>
   setupFor(workdirOf(graph, {}, cwd) ?? '', env);

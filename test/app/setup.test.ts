@@ -1,5 +1,5 @@
 /** Setup commands of a project (`factory.json`) in whole runs. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256 } from '../../src/core/sha256.ts';
@@ -159,6 +159,33 @@ test('where the setup has ended a run at an exit, why names factory.json, and a 
     forked_from: { changed: ['setup'] },
   });
   expect((await it.verb(['verify', 'r3'])).code).toBe(0);
+});
+
+test.each([
+  ['file', '{}'],
+  ['workdir', undefined],
+])('accepted changes count where the %s has no setup any more: none runs', async (_, text) => {
+  await using it = await house({ 'p.dot': changing, ...installs('exit 7;') });
+  expect((await it.run('p.dot', options)).code).toBe(1);
+  const file = join(it.path, 'w/factory.json');
+  if (text === undefined) rmSync(file);
+  else writeFileSync(file, text);
+  const resumed = await it.resume('r1', { acceptChanges: true });
+  expect(resumed.err).not.toContain('exit code 7');
+  expect(it.json(`${run}/manifest.json`)).not.toHaveProperty('setup');
+  expect(setups(it.records(`${run}/journal.jsonl`))).toMatchObject([{ node: 'a' }]);
+  expect((await it.verb(['verify', 'r1'])).code).toBe(0);
+});
+
+test('accepted changes of a workdir that is gone leave the setup as it was, also in a fork', async () => {
+  await using it = await house({ 'p.dot': changing, ...installs('exit 7;') });
+  expect((await it.run('p.dot', options)).code).toBe(1);
+  renameSync(join(it.path, 'w'), join(it.path, 'elsewhere'));
+  const { setup } = it.json(`${run}/manifest.json`);
+  await it.fork('r1', { at: 'a', before: true, runId: 'r2', acceptChanges: true });
+  await it.resume('r1', { acceptChanges: true });
+  for (const id of ['r1', 'r2'])
+    expect(it.json(`.factory/runs/${id}/manifest.json`).setup, id).toEqual(setup);
 });
 
 test('validate and simulate say which commands a run executes first, and validate refuses those that a run would', async () => {

@@ -11,7 +11,7 @@ import { openRun, type RunReader, type StoredRun } from '../../run/open-run.ts';
 import { namedRun } from '../../run/runs.ts';
 import { type Inputs, readInputs } from '../inputs.ts';
 import { typesOfRun } from '../own-kinds.ts';
-import { setupFor } from '../project-setup.ts';
+import { setupNow } from '../project-setup.ts';
 import { storedGraph } from '../read-pipeline.ts';
 import { textsNamed } from '../texts-named.ts';
 import type { Finished, Host, RunFlags } from '../types.ts';
@@ -132,18 +132,20 @@ async function resume(
   const former = { runDir, manifest };
   const terms = await termsOf({ graph: current, former, inputs, script, offline }, flags, host);
   if ('problems' in terms) return terms;
-  const setup =
-    flags.acceptChanges && of === undefined ? setupFor(manifest.original_workdir, host.env) : undefined;
+  const accepts = flags.acceptChanges && of === undefined;
+  const setup = accepts ? setupNow(manifest, host.env) : manifest.setup;
   if (setup !== undefined && 'problems' in setup) return setup;
   const live = of !== undefined && flags.live === true ? { replay_of: { ...of, live: true } } : {};
   const forked = fresh === undefined ? {} : comparedWithItsFile(manifest);
   const change = {
-    manifest: { ...withTerms(manifest, terms), ...forked, ...live, ...(setup && { setup }) },
+    manifest: { ...withoutSetup(withTerms(manifest, terms)), ...forked, ...live, ...(setup && { setup }) },
     files: fresh?.files ?? {},
     script: terms.script.text,
   };
   return executeRun({ runDir, terms, change, waited }, reader, flags, host);
 }
+
+const withoutSetup = ({ setup: _, ...manifest }: Manifest): Manifest => manifest;
 
 /** A fork that accepted the texts of its pipeline file is compared with that file from then on. */
 const comparedWithItsFile = ({ forked_from: fork }: Manifest): Pick<Manifest, 'forked_from'> =>

@@ -12,7 +12,7 @@ import { immutableFiles, textsByName } from '../../run/inputs.ts';
 import type { RunHistory } from '../../run/run-journal.ts';
 import type { Snapshot, Snapshots } from '../../workspace/snapshot.ts';
 import type { Inputs } from '../inputs.ts';
-import { setupFor } from '../project-setup.ts';
+import { setupFor, setupNow } from '../project-setup.ts';
 import { scriptProblem, usesScript } from '../resolve-agents.ts';
 import { type Sandbox, sandboxOfRun } from '../sandbox.ts';
 import { type Host, keptScript, type RunFlags, type Where } from '../types.ts';
@@ -117,8 +117,7 @@ export async function create(
   const mismatch = scriptMismatch(terms, seed.inputs);
   if (mismatch !== undefined) return mismatch;
   const { former, workdir: original_workdir, holdout } = seed;
-  const keeps = former !== undefined && !flags.acceptChanges;
-  const setup = keeps ? former.manifest.setup : setupFor(original_workdir, host.env);
+  const setup = setupOf(seed, flags, host);
   if (setup !== undefined && 'problems' in setup) return setup;
   const before = { original_workdir, holdout, sandbox: former?.manifest.sandbox };
   const sandbox = await sandboxOfRun(seed.graph, before, runsDir, flags.sandbox, host);
@@ -201,6 +200,12 @@ const manifestOf = (
   sandbox: account,
   not_enforced: account.missing,
 });
+
+/** A fork has the setup of its run, unless it accepts what the workdir has now. */
+function setupOf({ former, workdir }: RunSeed, { acceptChanges }: RunFlags, { env }: Host) {
+  if (former === undefined) return setupFor(workdir, env);
+  return acceptChanges ? setupNow(former.manifest, env) : former.manifest.setup;
+}
 
 /** A fork that has other setup commands says it. */
 const withSetup = (
