@@ -28,7 +28,7 @@ export type MergeCheck = {
 const kept = [
   ...['timeout', 'env_pass', 'access', 'sees_holdout', 'sandbox', 'sandbox_bind', 'isolation', 'network'],
   ...['max_memory', 'max_processes', 'max_file_size', 'shell', 'max_retries', 'retry_delay', 'retry_backoff'],
-  ...['judge', 'allow_no_tests', 'verification.may_change', 'verification.workdir', 'rerun'],
+  ...['judge', 'floor', 'allow_no_tests', 'verification.may_change', 'verification.workdir', 'rerun'],
 ];
 /** The same of a graph. */
 const keptOfGraph = [
@@ -41,7 +41,7 @@ const keptOfGraph = [
     'sandbox_bind',
     'isolation',
   ],
-  ...['network', 'max_memory', 'max_processes', 'max_file_size', 'shell'],
+  ...['network', 'max_memory', 'max_processes', 'max_file_size', 'shell', 'floor'],
 ];
 
 type Accepted = { readonly dir: string; readonly manifest: Manifest; readonly history: RunHistory };
@@ -110,11 +110,14 @@ function judgeText(graph: Graph | undefined, id: string, { variables }: Manifest
     return variable?.file === undefined ? variable?.value : undefined;
   };
   const expanded = expand(written, { goal: undefined, lookup }, 'shell');
-  // A merge has no work before which a scenario could fail.
   return 'unknown' in expanded
     ? expanded
     : { text: expanded.text.replace(/--floor[= ]strict\b/, '--floor=true').replaceAll('${', '$${') };
 }
+
+/** A merge has no work before which a scenario could fail. */
+const floorOfMerge = (name: string, text: string): string =>
+  name === 'floor' && text === 'strict' ? 'true' : text;
 
 const keptAttributes = (
   attrs: Graph['attrs'] | undefined,
@@ -123,7 +126,7 @@ const keptAttributes = (
   Object.fromEntries(
     names.flatMap((name) => {
       const text = attrs?.get(name)?.value.text;
-      return text === undefined ? [] : [[name, text]];
+      return text === undefined ? [] : [[name, floorOfMerge(name, text)]];
     }),
   );
 

@@ -1,7 +1,7 @@
 /** `factory follow` where the base has moved: merged, verified anew, and what no longer holds is said. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { comment, followedPull, git, secretWords } from '../support/followed-pull.ts';
+import { comment, followedPull, git, secretWords, usualJudge } from '../support/followed-pull.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
@@ -84,6 +84,24 @@ test.each([
     expect(await followed()).toMatchObject({ why: expect.stringContaining('was not merged') });
     expect(pushed()).toBe(first);
     expect(ours().at(-1)?.body).toContain('these no longer hold:\n\n- the holdout scenarios\n');
+  },
+  120_000,
+);
+
+const anything = '# accepts everything\nexit 0\n';
+
+test.each([
+  ['is shown no product that does nothing', 'false', anything],
+  ['has failed before the work', 'strict', undefined],
+])(
+  'a suite that %s judges a merge all the same',
+  async (_, floor, suite) => {
+    const judge = `${usualJudge}, floor=${floor}`;
+    await using f = await followedPull({ withJudge: true, judge, ...(suite && { suite }) });
+    await f.followed();
+    f.moveBase('other.txt', 'new\n');
+    await f.followed();
+    expect(await f.worked('RUN1-round-1')).toBe(0);
   },
   120_000,
 );

@@ -66,7 +66,7 @@ export const comment = (id: number, author: string, body: string, more: object =
   ...more,
 });
 
-const usualJudge = 'tool_command="factory scenario run scripts/scenarios --app . --live"';
+export const usualJudge = 'tool_command="factory scenario run scripts/scenarios --app . --live"';
 
 /** Pull request 7 of `my-org/app`, of the branch that `RUN1` has pushed. `judge`: the attributes of the node that judges, if one does;
  *  `holdout`: the path of the scenarios. */
@@ -74,6 +74,7 @@ export async function followedPull({
   withJudge = false,
   judge = usualJudge,
   holdout = 'scripts/scenarios',
+  suite = scenario,
 } = {}) {
   const github = await startGitHub();
   const repo = github.repository('my-org/app');
@@ -82,7 +83,7 @@ export async function followedPull({
     ...{ GITHUB_API_URL: github.url, GITHUB_TOKEN: fakeToken },
   });
   const make = judged(files['make.dot'], judge).replace('vars="', `holdout="${holdout}", vars="`);
-  const given = { 'make.dot': make, 'suite/a.sh': scenario };
+  const given = { 'make.dot': make, 'suite/a.sh': suite };
   const it = await house(withJudge ? { ...files, ...given } : files, env);
   const at = (...names: string[]) => join(it.path, ...names);
   const pushed = (branch = 'factory/RUN1') => git(at('origin.git'), 'rev-parse', `refs/heads/${branch}`);
