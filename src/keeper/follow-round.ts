@@ -3,7 +3,10 @@
 import { dirname, join } from 'node:path';
 import { deliverRun } from '../app/deliver.ts';
 import { type Refusal, refused } from '../core/diagnostic.ts';
+import { headRef, layout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
+import { historyGit } from '../git/history.ts';
+import { commitNamed } from '../git/repository.ts';
 import { writeComment } from '../github/issues.ts';
 import { markedText, markOf } from '../github/marks.ts';
 import { pullTexts, writeReply } from '../github/pull-state.ts';
@@ -125,16 +128,18 @@ export async function endOfRound(
   if (read.checkpoint.status !== 'completed')
     return { commit: null, why: `run ${id} ended as ${read.checkpoint.status}` };
   const { branch } = record;
+  const made = await commitNamed(historyGit(layout(dir).history, host.env), headRef);
+  // Asked first: the branch of the source stays where a person may bring it to what others have pushed.
+  if (made !== undefined && made !== base && shown !== base && shown !== made)
+    return {
+      person: `its branch has a commit that is not ours (${shown.slice(0, 12)}): run ${id} is not pushed`,
+    };
   // The branch of the source is moved first: it says what is pushed.
   const delivered = await deliverRun(dir, { branch, reuse: true }, host);
   if ('problems' in delivered) return delivered;
   const { head } = delivered;
   if (head === null || head === base) return { commit: null, why: `run ${id} changed no file` };
   if (shown === head) return { commit: head, why: '' };
-  if (shown !== base)
-    return {
-      person: `its branch has a commit that is not ours (${shown.slice(0, 12)}): run ${id} is not pushed`,
-    };
   const done = await deliverRun(dir, { branch, reuse: true, push: true }, host);
   if ('problems' in done) return done;
   if (done.pushed?.ok === true) return { commit: head, why: '' };

@@ -7,6 +7,7 @@ import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { commitOnRemote } from '../git/push.ts';
+import { commitNamed } from '../git/repository.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { failedChecks } from '../github/check-runs.ts';
 import type { GitHub } from '../github/client.ts';
@@ -136,12 +137,29 @@ async function lookAt(look: Look, record: FollowRecord): Promise<Ended | Refusal
   const removed = { commit: null, why: queued.why };
   const done = queued.state === 'removed' ? removed : await endOf(look, record, open, pull.head.sha);
   if ('problems' in done) return done;
-  if ('person' in done) return end('person', done.person);
   if ('sleeps' in done) return end('sleeps', done.sleeps);
-  const ended = withRound(record, { ...open, ended: done });
-  const now = { ...ended, head: done.commit ?? record.head };
+  const over = 'person' in done ? await givenUp(look, record, pull, { open, why: done.person }) : done;
+  if ('person' in over) return end('person', over.person);
+  const { commit, why } = over;
+  const ended = { commit, why };
+  const head = 'head' in over ? over.head : (commit ?? record.head);
+  const now = withRound({ ...record, head }, { ...open, ended });
   await writeFollow(look.host.runsDir, now);
-  return answered(look, now, { ...open, ended: done });
+  return answered(look, now, { ...open, ended });
+}
+
+/** A round that cannot be pushed since others have pushed: a person who adopts their commits gives it up. */
+async function givenUp(
+  look: Look,
+  record: FollowRecord,
+  { head: { sha } }: PullState,
+  { open, why }: { readonly open: FollowRound; readonly why: string },
+): Promise<
+  { readonly person: string } | { readonly commit: null; readonly why: string; readonly head: string }
+> {
+  if (look.flags.adopt !== true || sha === open.base) return { person: why };
+  const person = await notAdopted(look, record, sha);
+  return person === undefined ? { commit: null, why, head: sha } : { person };
 }
 
 const endOf = (look: Look, record: FollowRecord, round: FollowRound, shown: string) =>
@@ -170,24 +188,28 @@ const mergeWords = ({ base, commit }: FollowMerge, pushed: string | null): strin
     ? `${base} at ${commit.slice(0, 12)} was not merged; a comment says why`
     : `${base} at ${commit.slice(0, 12)} is merged and verified: pushed ${pushed.slice(0, 12)}`;
 
-/** Takes the branch as others have left it; a string says why not. The source has to have it: rounds begin there. */
+/** Takes the branch as others have left it; a string says why not. */
 async function adoptHead(
-  { host }: Look,
+  look: Look,
   record: FollowRecord,
-  { head }: PullState,
+  { head: { sha } }: PullState,
 ): Promise<FollowRecord | string> {
-  const { source, branch } = record;
-  const at = await sourceGit(source, host.env).run([
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    `refs/heads/${branch}`,
-  ]);
-  if (!at.ok || at.text !== head.sha)
-    return `the branch ${branch} of ${source} is not at ${head.sha.slice(0, 12)}: git -C ${quoteWord(source)} fetch REMOTE ${quoteWord(`${branch}:${branch}`)}`;
-  const now = { ...record, head: head.sha };
-  await writeFollow(host.runsDir, now);
+  const problem = await notAdopted(look, record, sha);
+  if (problem !== undefined) return problem;
+  const now = { ...record, head: sha };
+  await writeFollow(look.host.runsDir, now);
   return now;
+}
+
+/** Why rounds cannot begin with the head that others have pushed: the source has to have it. */
+async function notAdopted(
+  { host }: Look,
+  { source, branch }: FollowRecord,
+  sha: string,
+): Promise<string | undefined> {
+  const at = await commitNamed(sourceGit(source, host.env), `refs/heads/${branch}`);
+  if (at === sha) return undefined;
+  return `the branch ${branch} of ${source} is not at ${sha.slice(0, 12)}: git -C ${quoteWord(source)} fetch REMOTE ${quoteWord(`${branch}:${branch}`)}`;
 }
 
 /** Begins a round if anything is asked for. */

@@ -165,3 +165,31 @@ test('a base that conflicts needs a person, merges are limited, an hour apart, a
   pull.comments = [comment(1, 'ada', 'Write g.txt.')];
   expect(await followed({ rounds: '1' })).toMatchObject({ round: 'RUN1-round-2' });
 }, 120_000);
+
+test.each(['a round', 'a merge'])(
+  '%s that cannot be pushed is given up by who adopts the commits of others',
+  async (what) => {
+    await using f = await followedPull();
+    const { at, pull, pushed, followed, worked, ask, moveBase, ours } = f;
+    await followed();
+    if (what === 'a round') {
+      pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+      ask('g.txt');
+    } else moveBase('other.txt', 'new\n');
+    await followed();
+    await worked('RUN1-round-1');
+    git(at(), 'clone', '-q', '-b', 'factory/RUN1', at('origin.git'), 'theirs');
+    git(at('theirs'), 'commit', '-q', '--allow-empty', '-m', 'of a person');
+    git(at('theirs'), 'push', '-q');
+    const theirs = pushed();
+    expect(await followed()).toMatchObject({ what: 'person', why: expect.stringContaining('is not ours') });
+    expect(await followed({ adopt: true })).toMatchObject({
+      ...{ what: 'person', why: expect.stringContaining('fetch REMOTE factory/RUN1:factory/RUN1') },
+    });
+    git(at('work'), 'fetch', '-q', 'origin', 'factory/RUN1:factory/RUN1');
+    expect(await followed({ adopt: true })).toMatchObject({ code: 75, what: 'sleeps' });
+    expect(ours().at(-1)?.body).toMatch(/^<!-- .* -->\n.*: its branch has a commit that is not ours/s);
+    expect([pushed(), (await followed()).why]).toEqual([theirs, 'nothing is asked for']);
+  },
+  120_000,
+);
