@@ -31,11 +31,11 @@ describe('the agent script', () => {
     expect(script.inputs).toEqual({ spec, plan });
   });
 
-  test('answers the model calls of a build, with every answer file once', async () => {
-    expect(Object.keys(script.answers)).toEqual(['plan', 'revise', 'propose']);
-    const named = Object.values(script.answers)
-      .flat()
-      .map(({ file }) => file);
+  test('answers the model calls of a build, and of its questions in both pipelines, with every answer file', async () => {
+    expect(Object.keys(script.answers)).toEqual(['clarify.ask', 'ask', 'plan', 'revise', 'propose']);
+    const { 'clarify.ask': inBuild = [], ask, ...build } = script.answers;
+    expect(ask).toEqual(inBuild);
+    const named = [...inBuild, ...Object.values(build).flat()].map(({ file }) => file);
     const files = (await readdir(join(example, 'answers'))).map((name) => `answers/${name}`);
     expect(named.toSorted()).toEqual(files.toSorted());
   });
