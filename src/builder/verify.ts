@@ -120,6 +120,9 @@ export function withKept(own: readonly string[], kept: readonly string[]): reado
   return [...own, ...kept.filter((command) => !own.includes(command) && !covered.includes(command))];
 }
 
+/** The context key of the plan that verifies the whole project. */
+export const wholePlanKey = 'order.verify';
+
 /** The three plans of an order, by context key. `kept`: commands that verified the project before the order. */
 export async function plansFor(
   workspace: string,
@@ -127,12 +130,12 @@ export async function plansFor(
   with_: Verifiable,
   kept: readonly string[] = [],
 ): Promise<{
-  readonly 'order.verify': CheckPlan;
+  readonly [wholePlanKey]: CheckPlan;
   readonly 'order.promises': CheckPlan;
   readonly 'order.accept': CheckPlan;
 }> {
   return {
-    'order.verify': { files: [], commands: withKept(await verifyCommands(workspace, order, with_), kept) },
+    [wholePlanKey]: { files: [], commands: withKept(await verifyCommands(workspace, order, with_), kept) },
     'order.promises': {
       files: [...new Set(order.postconditions.map((promise) => promise.path))],
       commands: [],

@@ -127,7 +127,7 @@ async function acceptedRun(runsDir: string, record: FollowRecord) {
   const dir = join(runsDir, latest?.run_id ?? record.run_id);
   const stored = await openRun(dir).stored();
   if ('problems' in stored) return { problem: stored.problems[0]?.message ?? 'its run cannot be read' };
-  const found = checksOfRun({ dir, ...stored });
+  const found = await checksOfRun({ dir, ...stored });
   if ('problem' in found) return { problem: `a merge cannot be verified: ${found.problem}` };
   return found.checks.length === 0 ? undefined : { checks: found.checks, manifest: stored.manifest };
 }

@@ -1,18 +1,23 @@
 /** What verifies a merge of a pull request: a pipeline with the commands that have accepted its run, and its scenarios. */
 import { join } from 'node:path';
 import * as z from 'zod';
+import { folderOf } from '../app/inspect/folder.ts';
+import { type CurrentInBuild, currentOrderIn } from '../app/inspect/groups.ts';
 import { storedGraph } from '../app/read-pipeline.ts';
+import { spoken } from '../builder/unittest.ts';
+import { wholePlanKey } from '../builder/verify.ts';
 import { isJudge } from '../core/failure-class.ts';
 import { type Graph, nodeOf } from '../core/graph.ts';
 import { own, parseJson } from '../core/json.ts';
 import { once } from '../core/once.ts';
-import { layout, nodeLayout } from '../core/records/layout.ts';
+import { nodeLayout } from '../core/records/layout.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import type { VisitRecord } from '../core/records/visit.ts';
 import { expand } from '../core/references.ts';
 import { sha256 } from '../core/sha256.ts';
 import { readPlain } from '../platform/files/read.ts';
-import { isJudging, spokenCommand } from '../run/evidence.ts';
+import { isJudging, reportedOutdated, spokenCommand } from '../run/evidence.ts';
+import { reportedProof } from '../run/result.ts';
 import type { RunHistory } from '../run/run-journal.ts';
 
 /** A node of that pipeline. */
@@ -46,25 +51,39 @@ const keptOfGraph = [
 
 type Accepted = { readonly dir: string; readonly manifest: Manifest; readonly history: RunHistory };
 
-/** The checks of a run's last executions; `problem`: why they cannot be repeated. */
-export function checksOfRun({
+/** The checks of a run's last executions, of each order for itself; `problem`: why they cannot be repeated. */
+export async function checksOfRun({
   dir,
   manifest,
   history,
-}: Accepted): { readonly checks: readonly MergeCheck[] } | { readonly problem: string } {
+}: Accepted): Promise<{ readonly checks: readonly MergeCheck[] } | { readonly problem: string }> {
   const graph = storedGraph(manifest);
+  const holds = heldOnHead(history, graph);
   const checks = new Map<string, MergeCheck>();
-  for (const visit of lastVisits(history)) {
+  for (const { visit, isLast } of lastVisits(history)) {
     const attributes = keptAttributes(nodeOf(graph, visit.node)?.attrs, kept);
-    const plans = plansOf(dir, visit);
+    const plans = await plansOf(dir, visit);
     if (plans === undefined) return { problem: `the plan of its node ${visit.node} is not as recorded` };
-    for (const plan of plans) checks.set(JSON.stringify(plan), { attributes, plan });
-    if (!hasJudged(visit, graph, manifest)) continue;
+    for (const plan of plans)
+      if (isLast || plan.commands.every((command) => holds(visit, command)))
+        checks.set(JSON.stringify(plan), { attributes, plan });
+    if (!isLast || !hasJudged(visit, graph, manifest)) continue;
     const judge = judgeText(graph, visit.node, manifest);
     if ('unknown' in judge) return { problem: `its scenarios are given ${judge.unknown}` };
     checks.set(judge.text, { attributes, judge: judge.text });
   }
   return { checks: [...checks.values()] };
+}
+
+/** Whether a command that passed for an earlier order has to hold on the last commit, too: later orders may have superseded it. A
+ *  command that verifies the project has to where the proof has repeated it. */
+function heldOnHead({ checkpoint }: RunHistory, graph: Graph | undefined) {
+  const outdated = new Set(reportedOutdated(checkpoint).map(({ command }) => command));
+  const proved = new Set(reportedProof(checkpoint) ?? []);
+  return ({ node }: VisitRecord, command: string): boolean =>
+    nodeOf(graph, node)?.settings['verification.plan_context_key'] === wholePlanKey
+      ? proved.has(spoken(command))
+      : !outdated.has(spoken(command));
 }
 
 /** Whether a tool's commands are scenarios, or judge as they do. */
@@ -81,18 +100,29 @@ function hasJudged(
     .some((command) => isJudging(command) || isJudge({ command, scenarios, judge }));
 }
 
-function lastVisits({ records }: RunHistory): readonly VisitRecord[] {
-  const last = new Map<string, VisitRecord>();
-  for (const record of records) if (record.type === 'Visit') last.set(record.node, record);
-  return [...last.values()];
+/** The last execution of each node for each order of a build. `isLast`: of the node. */
+function lastVisits({
+  records,
+}: RunHistory): readonly { readonly visit: VisitRecord; readonly isLast: boolean }[] {
+  const byOrder = new Map<string, VisitRecord>();
+  const ofNode = new Map<string, VisitRecord>();
+  let order: CurrentInBuild | undefined;
+  for (const record of records) {
+    if (record.type !== 'Visit') continue;
+    ofNode.set(record.node, record);
+    byOrder.set(JSON.stringify([record.node, order?.id]), record);
+    order = currentOrderIn(record, order);
+  }
+  return [...byOrder.values()].map((visit) => ({ visit, isLast: ofNode.get(visit.node) === visit }));
 }
 
 const planSchema = once(() => z.object({ files: z.array(z.string()), commands: z.array(z.string()) }));
 
 /** A plan for the files, and one for each command: each that fails is named. Undefined if they are not as recorded. */
-function plansOf(dir: string, { node, node_type, outcome, artifacts = {} }: VisitRecord) {
+async function plansOf(dir: string, visit: VisitRecord) {
+  const { node_type, outcome, artifacts = {} } = visit;
   if (node_type !== 'verification' || outcome.status !== 'success') return [];
-  const read = readPlain(nodeLayout(layout(dir).node(node)).verificationPlan);
+  const read = readPlain(nodeLayout(await folderOf(dir, visit)).verificationPlan);
   // A program of the run may have written to the folder.
   if (read.kind !== 'text' || sha256(read.text) !== own(artifacts, 'verification.plan.json'))
     return undefined;
@@ -198,8 +228,8 @@ export function failedChecksIn(
   checks: readonly MergeCheck[],
 ): { readonly commands: readonly string[]; readonly files: readonly string[]; readonly judge: boolean } {
   const failed = lastVisits(history)
-    .filter(({ outcome }) => outcome.status === 'fail' && outcome.class === 'product')
-    .flatMap(({ node: id }) => checks.filter((_, at) => checkNode(at) === id));
+    .filter(({ visit: { outcome } }) => outcome.status === 'fail' && outcome.class === 'product')
+    .flatMap(({ visit: { node: id } }) => checks.filter((_, at) => checkNode(at) === id));
   return {
     commands: failed.flatMap(({ plan }) => [...(plan?.commands ?? [])]),
     files: failed.flatMap(({ plan }) => [...(plan?.files ?? [])]),

@@ -13,6 +13,7 @@ import {
   type EvidenceCommand,
   floorStates,
   isolations,
+  type Outdated,
   outdatedSchema,
   type RunResult,
 } from '../core/records/result.ts';
@@ -213,13 +214,17 @@ function ordersIn(reported: Reported): Pick<Evidence, 'unchecked_orders' | 'unch
   };
   const unchecked = listed('build.unchecked').map(String);
   const unchanged = listed('build.unchanged').map(String);
-  const outdated = outdatedSchema().array().safeParse(listed('build.outdated')).data ?? [];
+  const outdated = reportedOutdated(reported);
   return {
     ...(unchecked.length === 0 ? {} : { unchecked_orders: unchecked }),
     ...(unchanged.length === 0 ? {} : { unchanged_orders: unchanged }),
-    ...(outdated.length === 0 ? {} : { outdated }),
+    ...(outdated.length === 0 ? {} : { outdated: [...outdated] }),
   };
 }
+
+/** Commands that accepted earlier orders and did not hold on the last commit. */
+export const reportedOutdated = (reported: Reported): readonly Outdated[] =>
+  outdatedSchema().array().safeParse(reportedValue(reported, 'build.outdated')).data ?? [];
 
 /** The hashes of all inputs of a run. */
 export function inputsOf(manifest: Manifest): Evidence['inputs'] {

@@ -37,7 +37,7 @@ export async function resultOf(
   const { state, ending } = end;
   const made = commitsIn(reportedValue(state, 'build.commits'));
   const ahead = aheadIn(state.context);
-  const proof = proofIn(reportedValue(state, 'build.proof'));
+  const proof = reportedProof(state);
   const status = statusOfEnd(end);
   const last = ending.ok || status === 'overridden' || end.parked !== undefined ? null : causeOf(end);
   // A branch that made its join fail can be run once more by itself.
@@ -131,8 +131,11 @@ function askedBy(
 // Most runs have neither, and need no schema for them.
 const commitsIn = (value: unknown): RunResult['commits'] =>
   value === undefined ? [] : (commitSchema().array().safeParse(value).data ?? []);
-const proofIn = (value: unknown): RunResult['proof'] =>
-  value === undefined ? null : (runResultSchema().shape.proof.safeParse(value).data ?? null);
+/** Commands that passed in a checkout of the last commit; null without that proof. */
+export function reportedProof(state: Parameters<typeof reportedValue>[0]): RunResult['proof'] {
+  const value = reportedValue(state, 'build.proof');
+  return value === undefined ? null : (runResultSchema().shape.proof.safeParse(value).data ?? null);
+}
 
 /** The final failure. A node that leaked a holdout has no outcome, so the state has the failure before it. */
 const causeOf = ({ state, ending }: RunEnd): Pick<LastFailure, 'node' | 'class' | 'model'> | null =>

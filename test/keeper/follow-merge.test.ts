@@ -1,7 +1,8 @@
 /** `factory follow` where the base has moved: merged, verified anew, and what no longer holds is said. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { comment, followedPull, git, secretWords, usualJudge } from '../support/followed-pull.ts';
+import { emptySha } from '../builder/support.ts';
+import { comment, followedPull, git, plan, secretWords, usualJudge } from '../support/followed-pull.ts';
 import { onDisk } from '../support/temporary.ts';
 
 onDisk();
@@ -131,6 +132,57 @@ test('the commands that fail with the base are named', async () => {
   expect(pushed()).toBe(head);
   expect(ours().at(-1)?.body).toContain('these no longer hold:\n\n- `grep -q 1 g.txt`\n');
 }, 120_000);
+
+/** Two orders; the second makes the last command of the first outdated. */
+const twoOrders = () => {
+  const [first, second] = ['g.txt', 'h.txt'].map((path) => JSON.parse(plan(path)).work_orders[0]);
+  first.acceptance_commands = ['grep -q 1 g.txt', 'test ! -e bad.txt', 'test ! -e h.txt'];
+  const needs = [{ kind: 'file_exists', path: 'g.txt' }];
+  const orders = [first, { ...second, id: 'WO-02', preconditions: needs }];
+  return JSON.stringify({ system_overview: ['Files.'], verify_contract: null, work_orders: orders });
+};
+const write = (path: string) => ({
+  json: { summary: 's', writes: [{ path, base_sha256: emptySha, content: '1\n' }] },
+});
+
+test.each([
+  ['bad.txt', 1],
+  ['other.txt', 0],
+])(
+  'a base with %s: the commands of every order verify a merge, without outdated ones',
+  async (name, code) => {
+    await using f = await followedPull();
+    const { it, at, pull, pushed, followed, worked, moveBase, ours } = f;
+    await followed();
+    pull.comments = [comment(1, 'ada', 'Write g.txt and h.txt.')];
+    writeFileSync(at('plan.json'), twoOrders());
+    const answers = { propose: [write('g.txt'), write('h.txt')] };
+    writeFileSync(at('build.json'), JSON.stringify({ format: 'factory-script/1', answers }));
+    await followed();
+    expect(await worked('RUN1-round-1')).toBe(0);
+    const built = it.json('.factory/runs/RUN1-round-1/result.json');
+    expect(built.evidence.outdated).toEqual([{ work_order: 'WO-01', command: 'test ! -e h.txt' }]);
+    await followed();
+    const head = pushed();
+    moveBase(name, 'x\n');
+    expect(await followed()).toMatchObject({ round: 'RUN1-round-2' });
+    expect(await worked('RUN1-round-2')).toBe(code);
+    const plans = it.read('.factory/runs/github/follows/RUN1/RUN1-round-2.json');
+    const commands = Object.values(
+      JSON.parse(plans).context_updates as Record<string, { commands: string[] }>,
+    );
+    expect(commands.flatMap((one) => one.commands).sort()).toEqual([
+      ...['grep -q 1 g.txt', 'grep -q 1 h.txt', 'test ! -e bad.txt'],
+    ]);
+    await followed();
+    if (code === 0) expect(pushed()).not.toBe(head);
+    else {
+      expect(pushed()).toBe(head);
+      expect(ours().at(-1)?.body).toContain('these no longer hold:\n\n- `test ! -e bad.txt`\n');
+    }
+  },
+  120_000,
+);
 
 test('a base that conflicts needs a person, merges are limited, an hour apart, and come after all else', async () => {
   await using f = await followedPull();

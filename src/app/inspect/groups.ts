@@ -82,10 +82,10 @@ const plain = (title: string): Place => ({ id: 'run', title, kind: 'part' });
  *  at the end to what precedes. */
 function placesOf({ rows, visits, graph, title }: GroupFacts): readonly Place[] {
   const found: (Place | undefined)[] = [];
-  let before: Current | undefined;
+  let before: CurrentInBuild | undefined;
   const hasPlan = once(() => plans(graph));
   for (const [at, row] of rows.entries()) {
-    const after = currentIn(visits[at], before);
+    const after = currentOrderIn(visits[at], before);
     found.push(orderPlace(before, after, row) ?? partPlace(row, graph, hasPlan));
     before = after;
   }
@@ -114,15 +114,22 @@ const currentSchema = once(() =>
       .nullable(),
   }),
 );
-type Current = z.infer<ReturnType<typeof currentSchema>>['current'];
+export type CurrentInBuild = z.infer<ReturnType<typeof currentSchema>>['current'];
 
 /** The current order after an execution; the one before where the execution did not change the state of the build. */
-function currentIn(visit: VisitRecord | undefined, before: Current | undefined): Current | undefined {
+export function currentOrderIn(
+  visit: Pick<VisitRecord, 'tool_state'> | undefined,
+  before: CurrentInBuild | undefined,
+): CurrentInBuild | undefined {
   const state = visit?.tool_state?.[orderKey];
   return state === undefined ? before : currentSchema().safeParse(state).data?.current;
 }
 
-function orderPlace(was: Current | undefined, is: Current | undefined, row: Row): Place | undefined {
+function orderPlace(
+  was: CurrentInBuild | undefined,
+  is: CurrentInBuild | undefined,
+  row: Row,
+): Place | undefined {
   const current = is != null && (was == null || was.id === is.id) ? is : was;
   if (current == null) return undefined;
   const { failed } = current;
