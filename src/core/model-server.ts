@@ -1,6 +1,7 @@
 /** Servers of models: what a provider's server is, which are built in, and what requests to one take from variables. Pure. */
-import type { Price } from './budget/prices.ts';
+import { atLeast, type Price, priceOf, pricesOf } from './budget/prices.ts';
 import type { Environment } from './contracts/process.ts';
+import { own } from './json.ts';
 import type { ServerEntry } from './records/project.ts';
 
 /** The APIs that the agent `openai` speaks; `auto`: the one that the server turns out to have. */
@@ -71,15 +72,31 @@ export function serversWith(user: ServerEntries = {}, project: ServerEntries = {
   const all = new Map(builtInServers);
   for (const entries of [project, user])
     for (const [provider, entry] of Object.entries(entries)) {
+      const priced = entries === user ? entry.prices : notLowered(provider, entry, own(user, provider));
       const before = all.get(provider) ?? draft(provider, undefined, 'auto')[1];
       const { base_url: baseURL = before.baseURL, key: keyVariable = before.keyVariable, ...more } = entry;
-      const prices = { ...before.prices, ...entry.prices };
+      const prices = { ...before.prices, ...priced };
       all.set(provider, {
         ...{ ...before, ...more, baseURL, keyVariable },
         ...(Object.keys(prices).length === 0 ? {} : { prices }),
       });
     }
   return all;
+}
+
+/** The prices that a project gives: one below what the user or factory knows would hide costs from the limits of the user. */
+function notLowered(
+  provider: string,
+  { prices = {} }: ServerEntry,
+  ofUser: ServerEntry = {},
+): ModelServer['prices'] {
+  const known = pricesOf({ agent: { servers: { [provider]: ofUser } } });
+  return Object.fromEntries(
+    Object.entries(prices).map(([model, price]) => {
+      const least = priceOf(known, model, provider);
+      return [model, least === undefined ? price : atLeast(price, least)];
+    }),
+  );
 }
 
 /** The address that the environment gives the provider `openai`, if it does. */

@@ -124,6 +124,26 @@ test('each provider has its own prices of a model with one name', async () => {
 });
 
 test('a variable that a provider names is a secret to tools, whatever it is called', async () => {
+const free = { input: 0, output: 0 };
+const dear = { input: 9, output: 0 };
+
+test.for<[of: string, users: object, projects: object, cost: number]>([
+  ['a bundled price', {}, { 'gpt-5': free }, 1.25],
+  ['a bundled price, by a dated name', {}, { 'gpt-5-2025-08-07': free, 'GPT-5': free }, 1.25],
+  ['a price of the user', { 'gpt-5': dear }, { 'GPT-5': free }, 9],
+  ['a lower price of the user', { 'gpt-5': free }, { 'GPT-5': free }, 0],
+  ['its own, higher price', {}, { 'gpt-5': dear }, 9],
+])('a project does not lower prices: %s counts', async ([, users, projects, cost]) => {
+  await using its = await providers({
+    user: { providers: { acme: { ...acme, prices: users } } },
+    files: { 'factory.json': JSON.stringify({ providers: { acme: { prices: projects } } }) },
+    reactions: [{ text: 'Hello', usage: { input_tokens: 1_000_000, output_tokens: 0 } }],
+  });
+  const ran = await its.run({ provider: 'acme', model: 'gpt-5' });
+  expect(ran.code, ran.err).toBe(0);
+  expect(its.it.json('.factory/runs/r1/result.json').spent.cost_usd).toBe(cost);
+});
+
   const tool = `digraph t { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
     t [shape=parallelogram, tool_command="echo [$ACME_LOGIN]"]; start -> t -> done }`;
   await using its = await providers({ user, files: { 'p.dot': tool } });

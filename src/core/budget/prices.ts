@@ -104,6 +104,14 @@ export function priceOf(prices: Prices, model: string, provider?: string): Price
   return undefined;
 }
 
+/** A price with each part raised to that of another one. */
+export const atLeast = (price: Price, least: Price): Price => ({
+  input: Math.max(price.input, least.input),
+  output: Math.max(price.output, least.output),
+  cached_input: Math.max(price.cached_input ?? price.input, least.cached_input ?? least.input),
+  cache_write: Math.max(price.cache_write ?? price.input, least.cache_write ?? least.input),
+});
+
 /** In the order in which they count: what one server asks for a model says little about others that have one of that name. */
 function tablesFor({ models, servers, file }: Prices, provider = ''): readonly PriceTable[] {
   const own = servers?.get(provider);
