@@ -1,5 +1,5 @@
 /** The file `factory.json`: of a project, and of the user. */
-import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type * as z from 'zod';
 import type { Environment } from '../core/contracts/process.ts';
@@ -16,6 +16,7 @@ import {
   projectSchema,
   providerSchema,
 } from '../core/records/project.ts';
+import { readPlain } from '../platform/files/read.ts';
 import { systemWords } from '../platform/files/write.ts';
 import { packageRoot } from '../platform/package.ts';
 import { isWithin } from '../workspace/roots.ts';
@@ -190,7 +191,11 @@ function textOfProject(
         why: `may be written by other users, who would get your keys: it is not read`,
         fix: `chmod o-w ${real} ${dirname(real)}, and let the file be your own`,
       };
-    return { text: readFileSync(real, 'utf8') };
+    // A pipe would be waited for.
+    const read = readPlain(real, mostBytes);
+    if (read.kind === 'text') return read;
+    const why = read.kind === 'none' ? read.why : 'is missing';
+    return { why, fix: 'write a file in its place' };
   } catch (error) {
     return { why: `cannot be read: ${systemWords(error)}`, fix: `check ${file}` };
   }

@@ -1,4 +1,5 @@
 /** Providers: servers of models in the user's `factory.json` and in a project's, who may say what, and what a run records. */
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -213,6 +214,20 @@ test('a project file that is a link out of the project, or huge, is refused, and
   writeFileSync(file, `{"nodes":[${' '.repeat(1024 * 1024)}]}`);
   const huge = await its.run();
   expect([huge.code, huge.err]).toEqual([2, expect.stringContaining('is larger than 1 MiB')]);
+});
+
+test('a pipe in place of the user file is refused, and not waited for', async () => {
+  await using its = await providers({});
+  execFileSync('mkfifo', [its.userFile]);
+  // What would be read from it were the pipe opened like a file.
+  const writer = spawn('sh', ['-c', 'echo "{}" > "$0"', its.userFile]);
+  try {
+    const ran = await its.run({ agent: 'fake' });
+    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('is no file')]);
+    expect(ran.err).toContain(its.userFile);
+  } finally {
+    writer.kill('SIGKILL');
+  }
 });
 
 test('the user file is not read where others may write it', async () => {

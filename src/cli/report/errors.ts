@@ -1,5 +1,4 @@
 /** What ends a command from outside of it, told as everything else that is wrong. */
-import { readFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { type Diagnostic, wrong } from '../../core/diagnostic.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../../platform/files/disk-error.ts';
 import { Superseded } from '../../platform/files/fence.ts';
 import { BadJsonRecord } from '../../platform/files/json-record.ts';
+import { readPlain } from '../../platform/files/read.ts';
 import { temporaryOf } from '../../platform/files/temporary.ts';
 import { diskWords, inTheWay, isCode, systemWords } from '../../platform/files/write.ts';
 import { GitError, startGitAgain } from '../../platform/git.ts';
@@ -138,7 +138,7 @@ export async function textsOfFiles(
   for (const { place } of found)
     if (place !== undefined && !texts.has(place.file))
       // A file that cannot be read any more is drawn without its line.
-      texts.set(place.file, await readFile(resolve(cwd, place.file), 'utf8').catch(() => undefined));
+      texts.set(place.file, textIn(resolve(cwd, place.file)));
   return texts;
 }
 
@@ -164,3 +164,13 @@ const typed = (problem: Diagnostic, { called }: Io): Diagnostic => ({
   message: problem.place === undefined ? invocationOf(problem.message, called?.program) : problem.message,
   ...(problem.fix === undefined ? {} : { fix: invocationOf(problem.fix, called?.program) }),
 });
+
+/** Undefined where no plain file can be read: a pipe would be waited for. */
+function textIn(path: string): string | undefined {
+  try {
+    const read = readPlain(path);
+    return read.kind === 'text' ? read.text : undefined;
+  } catch {
+    return undefined;
+  }
+}
