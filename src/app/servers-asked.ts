@@ -12,6 +12,7 @@ import { agentKeyOf, agentNodes } from '../core/pipeline.ts';
 import type { Manifest } from '../core/records/manifest.ts';
 import { present } from '../core/settings/types.ts';
 import { spanOfStyle } from '../dot/literals.ts';
+import { proxyProblemOf } from '../platform/outgoing.ts';
 import { modelServersFor } from './model-servers.ts';
 import { type AgentAssignment, modelsOfNode } from './resolve-agents.ts';
 
@@ -63,6 +64,13 @@ function routeProblem(server: ModelServer, model: string, env: Environment): Dia
   const access = accessProblem(server, accessTo(server, env));
   if (access !== undefined)
     return problemOf('agent-key', `the provider "${server.provider}" of "${model}": ${access}`);
+  const proxy = proxyProblemOf(server.baseURL, env);
+  if (proxy !== undefined)
+    return problemOf(
+      'agent-proxy',
+      `the provider "${server.provider}" of "${model}": ${proxy}`,
+      'correct the variable, or unset it',
+    );
   const { models } = server;
   if (models === undefined || models.includes(model)) return undefined;
   const near = nearest(model, models);

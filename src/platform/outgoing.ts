@@ -68,6 +68,10 @@ function globalDispatcher(): Dispatcher | undefined {
 /** A host that no proxy knows: this machine, by any name that is reserved for it. */
 const isHere = (host: string): boolean => isLoopback(host) || /^(?:.+\.)?localhost\.?$/i.test(host);
 
+/** What keeps requests to this URL from being sent: a wrong variable of any proxy does, except for this machine. */
+export const proxyProblemOf = (url: string, env: Variables): string | undefined =>
+  isHere(new URL(url).hostname) ? undefined : proxyProblem(env);
+
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The proxies that the variables name; the lower-case name wins, as in curl. */

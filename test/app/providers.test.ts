@@ -124,7 +124,6 @@ test('each provider has its own prices of a model with one name', async () => {
   expect(spent).toMatchObject({ cost_usd: 107 + (listed ?? Number.NaN), unknown_cost: 0 });
 });
 
-test('a variable that a provider names is a secret to tools, whatever it is called', async () => {
 const free = { input: 0, output: 0 };
 const dear = { input: 9, output: 0 };
 
@@ -145,6 +144,7 @@ test.for<[of: string, users: object, projects: object, cost: number]>([
   expect(its.it.json('.factory/runs/r1/result.json').spent.cost_usd).toBe(cost);
 });
 
+test('a variable that a provider names is a secret to tools, whatever it is called', async () => {
   const tool = `digraph t { workdir=none; start [shape=Mdiamond]; done [shape=Msquare]
     t [shape=parallelogram, tool_command="echo [$ACME_LOGIN]"]; start -> t -> done }`;
   await using its = await providers({ user, files: { 'p.dot': tool } });
@@ -313,6 +313,25 @@ test.for<[flags: object, node: string, words: RegExp, env?: object]>([
   expect(ran.err).toMatch(words);
   expect(its.server.requests).toEqual([]);
   expect(readdirSync(its.it.path)).not.toContain('.factory');
+});
+
+const away = { base_url: 'https://models.invalid/v1', models: ['m'] };
+
+test.for<[string, object, boolean]>([
+  ['HTTPS_PROXY', { remote: away }, true],
+  ['http_proxy', { remote: away }, true],
+  ['HTTPS_PROXY', { remote: { base_url: 'URL', models: ['m'], api: 'chat' } }, false],
+])('a wrong %s refuses a run that asks %j: %j', async ([name, named, isRefused]) => {
+  await using its = await providers({ user: { providers: named }, env: { [name]: 'hunter2' } });
+  const ran = await its.run({ provider: 'remote' });
+  if (!isRefused) return expect(ran.code, ran.err).toBe(0);
+  expect(ran.code).toBe(2);
+  expect(ran.err).toMatch(
+    new RegExp(`error\\[agent-proxy\\]: the provider "remote" of "m": ${name} is no address of a proxy`),
+  );
+  expect(ran.err).toMatch(/p\.dot:3:\d+/);
+  expect(ran.err).not.toContain('hunter2');
+  return expect(readdirSync(its.it.path)).not.toContain('.factory');
 });
 
 const open = {
