@@ -38,11 +38,13 @@ const mostText = 6000;
 /** So many logs are read. */
 const mostLogs = 10;
 
-/** `running`: some have not ended. A token that may not read checks sees none. */
+/** `running`: some have not ended. A token that may not read checks sees none. `mask` is given texts before they are cut: of a secret at
+ *  the cut a part would be left. */
 export async function failedChecks(
   client: GitHub,
   name: RepositoryName,
   commit: string,
+  mask: (text: string) => string,
 ): Promise<{ readonly failed: readonly FailedCheck[]; readonly running: boolean }> {
   const path = `${repositoryPath(name)}/commits/${commit}/check-runs?per_page=100`;
   const listed = await unlessForbidden(() =>
@@ -55,8 +57,9 @@ export async function failedChecks(
   for (const [at, run] of ended.entries()) {
     const { output } = run;
     const texts = [output.title, output.summary, output.text].filter((text) => text != null && text !== '');
-    const text = [...texts, ...(await annotationsOf(client, name, run.id))].join('\n').slice(-mostText);
-    const log = at < mostLogs ? await logOf(client, name, run) : [];
+    const whole = mask([...texts, ...(await annotationsOf(client, name, run.id))].join('\n'));
+    const text = whole.slice(-mostText);
+    const log = at < mostLogs ? await logOf(client, name, run, mask) : [];
     failed.push({ name: run.name, conclusion: run.conclusion ?? '', text: [text, ...log].join('\n').trim() });
   }
   return { failed, running: read.data.some(({ status }) => status !== 'completed') };
@@ -73,23 +76,24 @@ async function logOf(
     readonly app?: { readonly slug?: string | null | undefined } | null | undefined;
     readonly details_url?: string | null | undefined;
   },
+  mask: (text: string) => string,
 ): Promise<readonly string[]> {
   const job = /\/actions\/runs\/\d+\/job\/(\d+)$/.exec(details_url ?? '')?.[1];
   if (app?.slug !== 'github-actions' || job === undefined) return [];
   const log = await orNone(() => client.logEnd(`${repositoryPath(name)}/actions/jobs/${job}/logs`));
-  return log === undefined ? ['(its log could not be read)'] : ['The end of its log:', endOfLog(log)];
+  return log === undefined ? ['(its log could not be read)'] : ['The end of its log:', endOfLog(log, mask)];
 }
 
 /** Of a log the part that ends with its last error: steps that clean up follow. Without times, colours and other control
  *  characters. */
-export function endOfLog(log: string): string {
+export function endOfLog(log: string, mask: (text: string) => string): string {
   const lines = log
     .replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, '')
     .split(/\r?\n/)
     .map((line) => line.replace(/^\uFEFF?\d{4}-\d\d-\d\dT[\d:.]+Z /, '').replace(/[^\P{C}\t]/gu, ''));
   const last = lines.findLastIndex((line) => line.startsWith('##[error]'));
   const text = lines.slice(0, last < 0 ? undefined : last + 1).join('\n');
-  return text.trimEnd().slice(-mostText);
+  return mask(text.trimEnd()).slice(-mostText);
 }
 
 async function annotationsOf(client: GitHub, name: RepositoryName, id: number): Promise<readonly string[]> {

@@ -258,10 +258,9 @@ async function underWay(look: Look, record: FollowRecord, round: FollowRound, wh
 async function newFailures({ client, name, host }: Look, { head, rounds }: FollowRecord) {
   if (rounds.some(({ base, checks }) => base === head && checks.length > 0))
     return { failed: [], running: false };
-  const { failed, running } = await failedChecks(client, name, head);
   // A log may show what the environment of this process has, too.
-  const mask = masker(textsToMask(host.env));
-  return { failed: running ? [] : failed.map((one) => ({ ...one, text: mask(one.text) })), running };
+  const { failed, running } = await failedChecks(client, name, head, masker(textsToMask(host.env)));
+  return { failed: running ? [] : failed, running };
 }
 
 /** Commits of others on the branch. GitHub may show an earlier head of ours for a while: git knows whether it is that. */

@@ -305,6 +305,23 @@ test('a failing job of Actions gives the end of its log, as data and without sec
   expect(github.requests.find(({ path }) => path === '/signed')?.headers.authorization).toBe(undefined);
 }, 60_000);
 
+test('of a secret at the place where the text of a check is cut nothing is left', async () => {
+  await using f = await followedPull();
+  const { github, repo, pull, followed, spec, env } = f;
+  const cut = (end: string) => `${env.GITHUB_TOKEN}${'x'.repeat(5990 - end.length)}${end}`;
+  pull.checks = [
+    {
+      ...{ id: 11, name: 'job', status: 'completed', conclusion: 'failure', app: { slug: 'github-actions' } },
+      ...{ details_url: 'https://github.com/my-org/app/actions/runs/3/job/11', output: { summary: cut('') } },
+    },
+  ];
+  repo.logs['11'] = `${github.url}/signed`;
+  github.react(({ path }) => path === '/signed', { status: 200, body: cut('\n##[error]exit code 1') });
+  expect(await followed()).toMatchObject({ round: 'RUN1-round-1' });
+  expect(spec().match(/\*\*\*x{5900}/g)).toHaveLength(2);
+  expect(spec()).not.toContain(env.GITHUB_TOKEN.slice(-6));
+}, 60_000);
+
 test('failing checks become a round, with what they say as data, once for a head', async () => {
   await using f = await followedPull();
   const { pull, followed, worked, ours, spec } = f;
