@@ -8,11 +8,11 @@ export function visibleText(markdown: string, shown: string): string | undefined
   const text = withoutInvisible(markdown.replaceAll('\r\n', '\n').replaceAll('\r', '\n'));
   const left = changeHidden(text, (part) => (isShown(part) ? part : ''));
   if (changeHidden(left, () => '').includes('<!--')) return undefined;
-  const small = left.toLowerCase();
+  const links = linkCounts(left.toLowerCase());
   const words = left.replace(definition, (whole, start: string, label: string, address: string) => {
     if (isShown(whole)) return whole;
-    const link = `[${label.toLowerCase()}]`;
-    const isUsed = small.split(link).length > whole.toLowerCase().split(link).length;
+    const small = label.toLowerCase();
+    const isUsed = (links.get(small) ?? 0) > (linkCounts(whole.toLowerCase()).get(small) ?? 0);
     return isUsed ? `${start}[${label}]: ${address}` : start;
   });
   return words.replace(/\n{3,}/g, '\n\n').trim();
@@ -23,17 +23,39 @@ export function visibleText(markdown: string, shown: string): string | undefined
 export const withoutInvisible = (text: string): string =>
   text.replace(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\u{e0000}-\u{e0fff}]/gu, '');
 
-/** Comments, processing instructions, CDATA and declarations. */
-const hidden = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![A-Za-z][^>]*>/g;
+/** How often a text has each `[label]`: counted at once, for texts with thousands of definitions. */
+function linkCounts(text: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  // GitHub takes no label that is longer.
+  for (const [, label = ''] of text.matchAll(/(?=\[([^\]\n]{1,999})\])/g))
+    counts.set(label, (counts.get(label) ?? 0) + 1);
+  return counts;
+}
 
-/** Behind the last `>` none ends, and each beginning would be followed to the end of the text. */
+/** Beginnings of comments, processing instructions, CDATA and declarations, and their ends. */
+const hidden = /<!--|<\?|<!\[CDATA\[|<![A-Za-z]/g;
+const endOfHidden: Readonly<Record<string, string>> = { '<!--': '-->', '<?': '?>', '<![CDATA[': ']]>' };
+
 function changeHidden(text: string, change: (part: string) => string): string {
-  const end = text.lastIndexOf('>') + 1;
-  return text.slice(0, end).replace(hidden, change) + text.slice(end);
+  const endless = new Set<string>();
+  let changed = '';
+  let done = 0;
+  for (const { 0: begin, index } of text.matchAll(hidden)) {
+    const end = endOfHidden[begin] ?? '>';
+    if (index < done || endless.has(end)) continue;
+    const at = text.indexOf(end, index + begin.length);
+    // It is not looked for again from each beginning that follows.
+    if (at < 0) endless.add(end);
+    else {
+      changed += text.slice(done, index) + change(text.slice(index, at + end.length));
+      done = at + end.length;
+    }
+  }
+  return changed + text.slice(done);
 }
 
 /** `[label]: address "title"`: what a link elsewhere in the text may name. A footnote, which is shown, is none. */
 const definition =
-  /^([ \t>*+-]*)\[(?!\^)([^\]\n]+)\]:[ \t]*\n?[ \t]*(<[^>\n]*>|\S+)(?:(?:[ \t]+|[ \t]*\n[ \t]*)(?:"[^"]{0,999}"|'[^']{0,999}'|\([^)]{0,999}\)))?[ \t]*$/gm;
+  /^([ \t>*+-]*)\[(?!\^)([^\]\n]+)\]:[ \t]*(?:\n[ \t]*)?(<[^>\n]*>|\S+)(?:(?:[ \t]+|[ \t]*\n[ \t]*)(?:"[^"]{0,999}"|'[^']{0,999}'|\([^)]{0,999}\)))?[ \t]*$/gm;
 
 const withoutSpace = (text: string): string => text.replace(/\s+/g, '');

@@ -40,6 +40,15 @@ test.for(['[a]: ((((', '[a]: b (\n', '[a]: b "', '[a', '- > ', '<!-- --', '<?', 
   },
 );
 
+// Looked for from each beginning, these would take many minutes.
+test.for([
+  ['spaces behind a label', `[a]:${' '.repeat(2_000_000)}`, '[a]:'],
+  ['definitions', Array.from({ length: 200_000 }, (_, n) => `[a${n}]: b`).join('\n'), ''],
+  ['beginnings without an end', `${'<?'.repeat(500_000)} >`, `${'<?'.repeat(500_000)} >`],
+] as const)('a text of very many %s is read once', ([, text, left]) => {
+  expect(visibleText(text, '')).toBe(left);
+});
+
 test('nothing that is hidden is left, and nothing without a comment is changed', () => {
   const words = fc.stringMatching(/^[a-z ]{1,20}$/);
   fc.assert(
