@@ -139,6 +139,21 @@ export const withoutHeadersIn = (variable: string): Readonly<Record<string, null
 /** Bytes of the longest event, or of a body of another kind. */
 const eventLimit = ({ maxAnswerBytes }: Request): number => maxAnswerBytes + 1024 * 1024;
 
+/** Servers call either plain text: an answer begins with a brace, and no event does. */
+async function isJson(body: ReadableStream<Uint8Array>): Promise<boolean> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let isDone = false; !isDone && text === ''; ) {
+    const { done, value } = await reader.read();
+    text = decoder.decode(value, { stream: true }).trimStart();
+    isDone = done;
+  }
+  // It settles once the other copy of the body is read.
+  void reader.cancel().catch(() => {});
+  return text.startsWith('{');
+}
+
 /** The response as the SDK can read it; `heard` is called with every chunk of its body. */
 async function readable(
   response: Response,
@@ -157,8 +172,10 @@ async function readable(
   const { status, headers, body } = response;
   if (body === null) return response;
   const type = headers.get('content-type') ?? '';
-  const isEvents = response.ok && stream && type !== '' && !/\b(?:json|html)\b/i.test(type);
-  const watched = new Response(body.pipeThrough(watchedBytes(heard, limit, isEvents)), { status, headers });
+  const mayBeEvents = response.ok && stream && type !== '' && !/\b(?:json|html)\b/i.test(type);
+  const [first, whole] = mayBeEvents && !/event-stream/i.test(type) ? body.tee() : [undefined, body];
+  const isEvents = mayBeEvents && !(first !== undefined && (await isJson(first)));
+  const watched = new Response(whole.pipeThrough(watchedBytes(heard, limit, isEvents)), { status, headers });
   if (isEvents) return watched;
   const text = await watched.text();
   if (!response.ok) return new Response(errorBody(text, type), { status, headers });

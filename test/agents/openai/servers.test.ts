@@ -232,8 +232,10 @@ test.for([
 ] as const)(
   'a server of the API %s that does not stream is asked once, whatever its content type',
   async ([api, body]) => {
-    const plain = { status: 200, body: JSON.stringify(body), headers: { 'content-type': '' } };
-    for (const whole of [{ status: 200, body }, plain]) {
+    const typed = (type: string, before = '') => ({
+      ...{ status: 200, body: `${before}${JSON.stringify(body)}`, headers: { 'content-type': type } },
+    });
+    for (const whole of [{ status: 200, body }, typed(''), typed('text/plain'), typed('text/plain', '\n ')]) {
       await using server = await startModelServer([whole, { text: 'asked again' }], [api]);
       const task = taskFor({ attributes: { 'openai.api': api } });
       const report = wellFormed(await agentAt(server).work(task, never()));
