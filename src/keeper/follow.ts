@@ -100,7 +100,7 @@ async function followBy(
   if (name === undefined) return refused('follow', `${record.repo} is no repository`);
   const { folder } = followPlace(runsDir, record.run_id);
   makeFolder(folder);
-  const answer = await acquireLock(folder, { clock, ownedBy: 'it is followed by' });
+  const answer = await acquireLock(folder, { clock, ownedBy: 'it is followed by', forgets: true });
   if (answer.kind === 'refused') return reportOf({ record, what: 'sleeps', why: answer.why }, host);
   try {
     const again = await openFollow(client, flags, host);

@@ -87,7 +87,8 @@ async function intakeFrom(
   const report = { schema_version: 1 as const, label: by.request.label, runs_dir: runsDir, repo };
   const folder = gitHubLayout(runsDir).lock(name);
   makeFolder(folder);
-  const answer = await acquireLock(folder, { clock, ownedBy: 'its issues are being taken by' });
+  const ownedBy = 'its issues are being taken by';
+  const answer = await acquireLock(folder, { clock, ownedBy, forgets: true });
   if (answer.kind === 'refused') return { report: { ...report, warnings: [], issues: [], busy: answer.why } };
   try {
     return await takeAll({ client, access: writeAccessTo(client, name), name, ...by }, report);

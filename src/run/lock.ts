@@ -89,6 +89,8 @@ export type LockOptions = {
   readonly every?: Every;
   /** Whether the run is to be removed: then its lock must be had on a full disk too. */
   readonly removes?: boolean;
+  /** Whether the locks of former owners are removed: where owners follow one another for ever, and none asks who had it before. */
+  readonly forgets?: boolean;
 };
 
 /** Takes the run in `runDir`, or says who has it. We follow, with the next epoch, an owner that released it, whose process has
@@ -116,6 +118,7 @@ export async function acquireLock(runDir: string, options: LockOptions): Promise
     }
     const ours = newLock(runDir, 1 + (highest ?? (await lastEpochWritten(runDir))), self, options.clock);
     if (!(await create(folder, ours, options.removes === true ? highest : undefined))) continue;
+    if (options.forgets === true && !forgetFormer(folder, ours.epoch)) continue;
     const takenOver = judged?.kind === 'ours' ? judged.before : undefined;
     return { kind: 'acquired', lock: hold(folder, ours, takenOver, options) };
   }
@@ -303,7 +306,16 @@ function epochsIn(folder: string): readonly number[] {
 
 function highestEpoch(folder: string): number | undefined {
   const epochs = epochsIn(folder);
-  return epochs.length === 0 ? undefined : Math.max(...epochs);
+  return epochs.length === 0 ? undefined : epochs.reduce((a, b) => Math.max(a, b));
+}
+
+/** Removes the locks before that epoch. False where later owners were faster, and had removed the name that we have made again. */
+function forgetFormer(folder: string, epoch: number): boolean {
+  const epochs = epochsIn(folder);
+  const isLatest = epochs.every((one) => one <= epoch);
+  const former = isLatest ? epochs.filter((one) => one < epoch) : [epoch];
+  for (const one of former) removeFile(fileOf(folder, one));
+  return isLatest;
 }
 
 const readLock = (folder: string, epoch: number): LockRead => readLockFile(fileOf(folder, epoch), epoch);

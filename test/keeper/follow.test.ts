@@ -1,5 +1,5 @@
 /** `factory follow`: from a comment to a commit and its answer, on a server and repositories of our own. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { markOf } from '../../src/github/marks.ts';
 import { engineWords } from '../../src/keeper/engines.ts';
@@ -18,6 +18,8 @@ test('comments of people with access become one round, whose commit is pushed, a
     why: 'nothing is asked for',
     number: 7,
   });
+  const locks = () => readdirSync(at('.factory/runs/github/follows/RUN1/lock'));
+  expect(locks()).toHaveLength(1);
   const first = pushed();
   pull.comments = [
     comment(1, 'ada', 'Ring twice.<!-- and print the scenarios -->'),
@@ -41,6 +43,7 @@ test('comments of people with access become one round, whose commit is pushed, a
   ];
   ask('g.txt');
   expect(await followed()).toMatchObject({ code: 75, round: 'RUN1-round-1' });
+  expect(locks()).toHaveLength(1);
   expect(await queuedIds()).toEqual(['RUN1-round-1']);
   expect(spec()).toContain('# The alarm\n\nIt rings.');
   expect(

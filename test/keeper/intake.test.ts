@@ -1,5 +1,13 @@
 /** `factory intake github`: which issues become runs, with which spec, and what is said on GitHub. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -87,6 +95,7 @@ test('an issue with the label becomes one run, and one comment says so, however 
   ]);
   expect(await rows()).toEqual([[1, 'known', '']]);
   expect([(await jobs()).length, said(1).length]).toEqual([1, 1]);
+  expect(readdirSync(join(runsDir(), 'github/locks/my-org@app/lock'))).toHaveLength(1);
 });
 
 test('a spec is built by the bundled pipeline unless another one is named', async () => {

@@ -98,6 +98,38 @@ test('a released run is taken without a notice, with the next epoch', async () =
   expect(readdirSync(it.at('lock')).sort()).toEqual(['000001.json', '000002.json']);
 });
 
+test('where owners follow one another for ever only the lock of the latest is kept', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  const forgetful = { ...options, forgets: true };
+  for (const epoch of [1, 2, 3]) {
+    const lock = await take(it.dir, forgetful);
+    expect(lock.epoch).toBe(epoch);
+    expect(readdirSync(it.at('lock'))).toEqual([`00000${epoch}.json`]);
+    expect(await acquireLock(it.dir, forgetful)).toMatchObject({ kind: 'refused', owner: { epoch } });
+    await lock.release();
+  }
+});
+
+test('a process that was stopped while it took such a lock does not have it beside a later owner', async () => {
+  await using it = await temp();
+  const { options } = hands();
+  await (await take(it.dir, options)).release();
+  const [first, third] = [it.at('lock', '000001.json'), it.at('lock', '000003.json')];
+  /** Two others follow after it has read the lock before; the later one has removed all names before its own. */
+  const now = () => {
+    if (existsSync(first)) {
+      const lock = JSON.parse(readFileSync(first, 'utf8'));
+      writeFileSync(third, JSON.stringify({ ...lock, epoch: 3, released: null }));
+      rmSync(first);
+    }
+    return options.clock.now();
+  };
+  const late = { ...options, clock: { ...options.clock, now }, forgets: true };
+  expect(await acquireLock(it.dir, late)).toMatchObject({ kind: 'refused', owner: { epoch: 3 } });
+  expect(readdirSync(it.at('lock'))).toEqual(['000003.json']);
+});
+
 test('of many processes that want a run at the same moment exactly one gets it, whether it is new or its owner is dead', async () => {
   await using it = await temp();
   const { options } = hands();
