@@ -7,7 +7,7 @@ import { masker } from '../core/policy/mask.ts';
 import { textsToMask } from '../core/policy/secrets.ts';
 import { quoteWord } from '../core/policy/words.ts';
 import { commitOnRemote } from '../git/push.ts';
-import { commitNamed } from '../git/repository.ts';
+import { commitNamed, hasCommit } from '../git/repository.ts';
 import { type WriteAccess, writeAccessTo } from '../github/access.ts';
 import { failedChecks } from '../github/check-runs.ts';
 import type { GitHub } from '../github/client.ts';
@@ -204,12 +204,21 @@ async function adoptHead(
 /** Why rounds cannot begin with the head that others have pushed: the source has to have it. */
 async function notAdopted(
   { host }: Look,
-  { source, branch }: FollowRecord,
+  { source, branch, head }: FollowRecord,
   sha: string,
 ): Promise<string | undefined> {
-  const at = await commitNamed(sourceGit(source, host.env), `refs/heads/${branch}`);
+  const repository = sourceGit(source, host.env);
+  const at = await commitNamed(repository, `refs/heads/${branch}`);
   if (at === sha) return undefined;
-  return `the branch ${branch} of ${source} is not at ${sha.slice(0, 12)}: git -C ${quoteWord(source)} fetch REMOTE ${quoteWord(`${branch}:${branch}`)}`;
+  const git = `git -C ${quoteWord(source)}`;
+  const fetch = `${git} fetch REMOTE ${quoteWord(`${branch}:${branch}`)}`;
+  const isBehind =
+    at === undefined || (await hasCommit(repository, head, at)) || (await hasCommit(repository, sha, at));
+  // Commits that were not pushed, ours or of a person, keep a name.
+  const aside = isBehind
+    ? ''
+    : `${git} branch -m ${quoteWord(branch)} ${quoteWord(`${branch}-${at.slice(0, 12)}`)} && `;
+  return `the branch ${branch} of ${source} is not at ${sha.slice(0, 12)}: ${aside}${fetch}`;
 }
 
 /** Begins a round if anything is asked for. */

@@ -1,4 +1,5 @@
 /** `factory follow` where the base has moved: merged, verified anew, and what no longer holds is said. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { emptySha } from '../builder/support.ts';
@@ -245,3 +246,27 @@ test.each(['a round', 'a merge'])(
   },
   120_000,
 );
+
+test("where a kill has left a commit on the branch that was not pushed, the command for others' commits works", async () => {
+  await using f = await followedPull();
+  const { it, at, pull, pushed, followed, worked, ask } = f;
+  await followed();
+  pull.comments = [comment(1, 'ada', 'Write g.txt.')];
+  ask('g.txt');
+  await followed();
+  await worked('RUN1-round-1');
+  // Killed before the push.
+  await it.called(['deliver', 'RUN1-round-1'], { branch: 'factory/RUN1', reuse: true });
+  const ours = git(at('work'), 'rev-parse', 'factory/RUN1');
+  expect(ours).not.toBe(pushed());
+  git(at(), 'clone', '-q', '-b', 'factory/RUN1', at('origin.git'), 'theirs');
+  git(at('theirs'), 'commit', '-q', '--allow-empty', '-m', 'of a person');
+  git(at('theirs'), 'push', '-q');
+  const { what, why } = await followed({ adopt: true });
+  expect(what).toBe('person');
+  const [, command = ''] = why.split(/: (?=git )/);
+  execFileSync('sh', ['-c', command.replace('REMOTE', 'origin')], { stdio: 'ignore' });
+  expect(git(at('work'), 'rev-parse', 'factory/RUN1')).toBe(pushed());
+  expect(git(at('work'), 'branch', '--contains', ours)).toContain(`factory/RUN1-${ours.slice(0, 12)}`);
+  expect(await followed({ adopt: true })).toMatchObject({ code: 75, what: 'sleeps' });
+}, 120_000);
