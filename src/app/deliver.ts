@@ -114,7 +114,7 @@ async function deliverRead(
     ...{ commits: [], needed: [], notes: [], pushed: null, next: '' },
   };
   if (head === null || (head === base && to === null))
-    return { ...nothing, notes: [`nothing to deliver: run ${run_id} changed no file`] };
+    return { ...nothing, notes: [`nothing to deliver: run ${run_id} made no commit`] };
   const request = { historyDir: files.history, branch, base, head, env };
   const trusted = await trustedSource(source, run.dir);
   if (weakness !== undefined)

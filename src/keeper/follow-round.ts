@@ -138,7 +138,7 @@ export async function endOfRound(
   const delivered = await deliverRun(dir, { branch, reuse: true }, host);
   if ('problems' in delivered) return delivered;
   const { head } = delivered;
-  if (head === null || head === base) return { commit: null, why: `run ${id} changed no file` };
+  if (head === null || head === base) return { commit: null, why: `run ${id} made no commit` };
   if (shown === head) return { commit: head, why: '' };
   const done = await deliverRun(dir, { branch, reuse: true, push: true }, host);
   if ('problems' in done) return done;

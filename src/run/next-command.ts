@@ -87,13 +87,16 @@ export async function nextCommand(
     readonly cause?: EndCause | undefined;
     readonly agent?: string | undefined;
     readonly weakJudge?: string | undefined;
+    /** Of its orders: without any there is nothing to deliver, whatever else it has changed. */
+    readonly commits?: RunResult['commits'];
   },
   runDir: string,
   cwd: string,
   { program, again }: Called,
 ): Promise<string> {
-  if (end.status === 'completed' || (end.status === 'overridden' && manifest.git !== undefined)) {
-    if (manifest.git === undefined) return '';
+  const delivers = manifest.git !== undefined && end.commits?.some(({ commit }) => commit !== null) === true;
+  if (end.status === 'completed' || (end.status === 'overridden' && delivers)) {
+    if (!delivers) return '';
     const overridden = end.status === 'overridden';
     return firstCommand([await deliveryOf(manifest, runDir, cwd, { program, overridden })]);
   }

@@ -68,7 +68,7 @@ test('--base counts also for a pipeline that makes no commits', async () => {
   writeFileSync(join(it.path, 'w/a.txt'), 'second\n');
   it.git('commit', '-qam', 'second');
   const checks = pipeline
-    .replace('factory order next', 'true')
+    .replace('factory order next', 'echo new > made.txt')
     .replace('outcome=fail && failure_class!=product', 'outcome=success');
   writeFileSync(join(it.path, 'checks.dot'), checks);
   const told = await it.run('checks.dot', { runId: 'again', base, holdoutOf: 'base', ...quiet });
@@ -77,6 +77,8 @@ test('--base counts also for a pipeline that makes no commits', async () => {
   expect(it.output('again', 'judge')).toBe('# the sealed suite\n');
   expect(it.json('.factory/runs/again/manifest.json').base_commit).toBe(base);
   expect((await it.verb(['verify', 'again'])).code).toBe(0);
+  // What it changed is in no commit, so that no delivery is proposed.
+  expect(it.json('.factory/runs/again/result.json').next).toBe('');
   // A name of a commit is one, too; any other word is refused.
   const named = await it.run('checks.dot', { runId: 'named', base: 'HEAD~1', holdoutOf: 'base', ...quiet });
   expect(named.code, named.err).toBe(0);

@@ -340,7 +340,7 @@ test('failing checks become a round, with what they say as data, once for a head
   );
   // It changes nothing: the order is carried out already.
   await worked('RUN1-round-1');
-  expect(await followed()).toMatchObject({ code: 75, why: expect.stringContaining('changed no file') });
+  expect(await followed()).toMatchObject({ code: 75, why: expect.stringContaining('made no commit') });
   expect(await followed()).toMatchObject({ code: 75, why: 'nothing is asked for', round: 'RUN1-round-1' });
   expect(ours()).toEqual([]);
 }, 60_000);
