@@ -55,7 +55,18 @@ function changeHidden(text: string, change: (part: string) => string): string {
 }
 
 /** `[label]: address "title"`: what a link elsewhere in the text may name. A footnote, which is shown, is none. */
-const definition =
-  /^([ \t>*+-]*)\[(?!\^)([^\]\n]+)\]:[ \t]*(?:\n[ \t]*)?(<[^>\n]*>|\S+)(?:(?:[ \t]+|[ \t]*\n[ \t]*)(?:"[^"]{0,999}"|'[^']{0,999}'|\([^)]{0,999}\)))?[ \t]*$/gm;
+const definition = (() => {
+  // GitHub takes no label that is longer.
+  const label = String.raw`\[(?!\^)((?:[^\]\[\\]|\\[^]){1,999})\]`;
+  const address = String.raw`<[^>\\\n]*(?:\\.[^>\\\n]*)*>|\S+`;
+  const quoted = (begin: string, end: string) => String.raw`${begin}[^${end}\\]*(?:\\[^][^${end}\\]*)*${end}`;
+  const title = [quoted('"', '"'), quoted("'", "'"), quoted(String.raw`\(`, String.raw`\)`)].join('|');
+  const inBlocks = String.raw`[ \t>*+-]*(?:\d{1,9}[.)][ \t>*+-]*)*`;
+  const gap = String.raw`[ \t]+|[ \t]*\n[ \t]*`;
+  return new RegExp(
+    String.raw`^(${inBlocks})${label}:[ \t]*(?:\n[ \t]*)?(${address})(?:(?:${gap})(?:${title}))?[ \t]*$`,
+    'gm',
+  );
+})();
 
 const withoutSpace = (text: string): string => text.replace(/\s+/g, '');

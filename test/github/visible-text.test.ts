@@ -15,6 +15,11 @@ test.for([
   ['a\n\n[x]: #\n  "hidden\n  text"\n\nb', 'a\nb', 'a\n\nb'],
   ['see [docs]\n\n[docs]: https://x.example "hidden"', 'see docs', 'see [docs]\n\n[docs]: https://x.example'],
   ['> [hidden]: x\n\nb', 'b', '> \n\nb'],
+  ['a\n\n1. [hidden]: x', 'a\n1.', 'a\n\n1.'],
+  ['a\n\n[x\\]y]: # (hidden)', 'a', 'a'],
+  ['a\n\n[x\ny]: # (hidden)', 'a', 'a'],
+  ['a\n\n[x]: # "hid \\" den"', 'a', 'a'],
+  ['a\n\n[x]: <y \\> hidden>', 'a', 'a'],
   ['```\n[a]: b "c"\n```', '[a]: b "c"', '```\n[a]: b "c"\n```'],
   ['a[^1]\n\n[^1]: a note', 'a1\na note', 'a[^1]\n\n[^1]: a note'],
   ['a <?php hidden ?> <![CDATA[hidden]]> <!DOCTYPE hidden>b', 'a b', 'a   b'],
@@ -26,6 +31,10 @@ test.for([
   ],
 ] as const)('%j is %j on the page', ([markdown, shown, left]) => {
   expect(visibleText(markdown, shown)).toBe(left);
+});
+
+test('a long title of a definition is hidden, too', () => {
+  expect(visibleText(`a\n\n[x]: # (${'hidden '.repeat(500)})`, 'a')).toBe('a');
 });
 
 test('a comment without an end has no visible text', () => {
