@@ -46,6 +46,11 @@ const superseded = [
     'every failure to reach the model is exit code 3, independent of its message',
   ],
   [
+    'HTTP 404: no retry, no fallback',
+    /^requests: /,
+    'a server that has no Responses API is asked over chat completions',
+  ],
+  [
     'no retry, no fallback',
     /^requests: /,
     'a stream that is refused temporarily (429, 5xx) is retried after Retry-After, like every other request',
