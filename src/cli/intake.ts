@@ -26,7 +26,7 @@ export async function intakeCommand(repo: string, options: IntakeOptions, io: Cl
   if (options.json === true) io.out(`${JSON.stringify(report, null, 2)}\n`);
   else
     io.out(
-      intakeLines(report, { quiet: options.quiet === true, stopped: stopped !== undefined })
+      intakeLines(report, { quiet: options.quiet === true, isPartial: stopped !== undefined })
         .map((line) => `${line}\n`)
         .join(''),
     );
@@ -35,7 +35,7 @@ export async function intakeCommand(repo: string, options: IntakeOptions, io: Cl
 
 function intakeLines(
   { repo, label, issues, busy }: IntakeReport,
-  { quiet, stopped }: { readonly quiet: boolean /** There may be more. */; readonly stopped: boolean },
+  { quiet, isPartial }: { readonly quiet: boolean; readonly isPartial: boolean },
 ): readonly string[] {
   const fresh = issues.filter(({ what }) => what === 'submitted');
   if (quiet) return fresh.map(({ run_id }) => run_id);
@@ -43,7 +43,7 @@ function intakeLines(
   const known = issues.filter(({ what }) => what === 'known').length;
   return [
     ...issues.filter(({ what }) => what !== 'known').map((row) => lineOf(repo, row)),
-    `${repo}: ${stopped ? 'looked at ' : ''}${countedItems(issues.length, 'open issue')} with the label "${label}": ${fresh.length} queued, ${known} known`,
+    `${repo}: ${isPartial ? 'looked at ' : ''}${countedItems(issues.length, 'open issue')} with the label "${label}": ${fresh.length} queued, ${known} known`,
   ];
 }
 
